@@ -40,6 +40,10 @@ VETO, CONFIRM = 0.3, 0.6
 CHANGED = re.compile(r"\b(?:now|switched|changed|moved|these days)\b|改|换|现在|如今")
 
 
+# The source of a statement, quoted behind it
+SOURCE = re.compile(r" — [\"“](?P<said>[^\n]+)[\"”]\s*$")
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a new statement replaces an old one.
@@ -78,7 +82,11 @@ def compare(old: str, new: str, similarity: float | None = None) -> Verdict:
     >>> compare("编辑器用vim", "编辑器换成了emacs").reason
     'changed:editor'
     """
+    (old, _), (new, said) = statement_and_source(old), statement_and_source(new)
     verdict = without_embedder(old, new)
+    if said and not verdict.conflict and verdict.reason not in {"same", "detail"}:
+        by_source = without_embedder(old, said)
+        verdict = by_source if by_source.conflict else verdict
     if similarity is None or not (verdict.conflict or verdict.reason == "unsure"):
         sure = verdict.conflict
     else:
@@ -87,6 +95,16 @@ def compare(old: str, new: str, similarity: float | None = None) -> Verdict:
         return verdict
     reason = f"confirmed:{verdict.attribute}" if sure else "vetoed"
     return replace(verdict, conflict=sure, reason=reason)
+
+
+def statement_and_source(text: str) -> tuple[str, str]:
+    """Return a stored statement without its source, and the source that is quoted behind it.
+
+    >>> statement_and_source('User lives in Lisbon — "we moved to Lisbon"')
+    ('User lives in Lisbon', 'we moved to Lisbon')
+    """
+    found = SOURCE.search(text)
+    return (text[: found.start()], found["said"]) if found else (text, "")
 
 
 def without_embedder(old: str, new: str) -> Verdict:
@@ -130,7 +148,7 @@ def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
             if (first.subject, first.attribute) != (second.subject, second.attribute):
                 continue
             verdict = compare_claims(first, second)
-            if verdict.reason in {"same", "detail"}:
+            if verdict.reason in {"same", "detail"} and not (first.loose and second.loose):
                 return verdict
             if verdict.conflict and apart and not places(f"{first.value} {second.value}"):
                 verdict = replace(verdict, conflict=False, reason="scope")

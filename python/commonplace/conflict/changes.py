@@ -49,6 +49,7 @@ SUPPORT = re.compile(
     r"\b(?:class(?:es)?|lessons?|courses?|account|subscription|membership|habit|app|playing|doing"
     r"|taking|using|the|my|our)\b|会员卡?|账号|卡$|订阅"
 )
+VERB = re.compile(r"[刷玩看追弹打学吃喝用养骑开戴听练去碰抽订住租送](?=..)")
 # Words which tie a phrase to one place or use
 BOUND = re.compile(r"\b(?:for|in|on|at|during|when|while|with|after|before|under|inside) (.+)$")
 
@@ -114,7 +115,7 @@ def ended(text: str, there: frozenset[str]) -> frozenset[str]:
     if words <= there:
         return words
     bare = SUPPORT.sub(" ", text).strip()
-    for part in (bare, bare[1:] if CHINESE.match(bare) and len(bare) > 2 else bare):
+    for part in (bare, bare[1:] if VERB.match(bare) else bare):
         if part and (named := content(part)) and named <= there:
             return named
     return words

@@ -50,6 +50,8 @@ class Claim(NamedTuple):
     strong: bool = True
     # Of states that follow each other, which one it is, from 1
     rank: int = 0
+    # Read from a clause beside which the statement may say more
+    loose: bool = False
 
 
 @cached
@@ -64,7 +66,7 @@ def read(text: str, names: str) -> tuple[Claim, ...]:
     elif not DENIALS.search(text):
         found += of_forms(text, names)
     found += (
-        Claim(one.subject, one.attribute, one.value, frozenset(), one.strong, one.rank)
+        Claim(one.subject, one.attribute, one.value, frozenset(), one.strong, one.rank, loose=True)
         for one in readings(names)
     )
     return tuple(found)

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from commonplace.chat_spelling import expanded
 from commonplace.conflict.words import DENIALS, LONG_FORMS, cached
 
-PLACE = (
-    r"[a-z][\w'&.-]*(?: (?!(?:and|so|for|with|since|now|last|this|btw|after|but)\b)[\w'&-]+){0,2}?"
-)
+NO_PLACE = "and|so|for|with|since|now|last|this|btw|after|but|to|from|moved"
+PLACE = rf"[a-z][\w'&.-]*(?: (?!(?:{NO_PLACE})\b)[\w'&-]+){{0,2}}?"
 STOP = (
-    r"(?=$|[,;!]|\.(?:\s|$)| (?:with|for|since|last|in|on|at|because|so|and|after|now|btw|this|these"
+    r"(?=$|[,;!]|\.(?:\s|$)| (?:with|for|since|last|in|on|at|because|so|and|after|now"
+    r"|btw|this|these"
     r"|from|when|as|by|where|again|yesterday|but|recently|near|too|together|next|—|-|–|instead)\b)"
 )
 CLAUSE = re.compile(
@@ -32,12 +32,30 @@ OTHER = re.compile(
     r"(?P<who>sister|brother|mother|mom|mum|father|dad|parents|aunt|uncle|cousin|nephew|niece"
     r"|grandma|grandpa|grandmother|grandfather|friend|neighbou?r|colleague|co-?worker|boss|roommate"
     r"|flatmate|client|customer|teacher|wife|husband|partner|girlfriend|boyfriend|son|daughter|kid"
-    r"|child|dog|cat|puppy|ex|妹妹|妹|弟弟|弟|哥哥|哥|姐姐|姐|爸爸|爸妈|爸|妈妈|妈|爷爷|奶奶|外公|外婆"
+    r"|child|dog|cat|puppy|ex|妹妹|妹|弟弟|弟|哥哥|哥|姐姐|姐|爸爸|爸妈|爸|妈妈|妈"
+    r"|爷爷|奶奶|外公|外婆"
     r"|老婆|老公|妻子|丈夫|媳妇|儿子|女儿|闺女|同事|朋友|闺蜜|室友|邻居|同学|表[哥弟姐妹]|叔叔|舅舅"
     r"|[小老](?=[\u4e00-\u9fff](?!板|婆|公|师|了|家)))s?(?!(?:'s)? and (?:i|me)\b)(?!和我|跟我)"
 )
+# What is so of one of a couple is so of the other
+OF_BOTH = {"relationship", "pregnancy", "children"}
+SPOUSES = {
+    "wife",
+    "husband",
+    "partner",
+    "girlfriend",
+    "boyfriend",
+    "老婆",
+    "老公",
+    "妻子",
+    "丈夫",
+    "媳妇",
+    "baby",
+    "孩子",
+}
 SCOPED = re.compile(
-    r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during|on (?:my|the) (?:work|home)\w*"
+    r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during|on (?:my"
+    r"|the) (?:work|home)\w*"
     r"|(?:on |at )?(?:weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
     r"|work (?:laptop|phone|computer)|once|twice|sometimes|(?:two|three|\\d) days|also|too)\b"
     r"|工作用|在公司|在家(?!办公)|周末|工作日|的时候|时候|有时|也"
@@ -133,8 +151,9 @@ def _of_clause(part: str, subject: str) -> Iterator[Reading]:
     for state in states:
         if state.scoped and SCOPED.search(part):
             continue
+        who = "" if subject in SPOUSES and state.attribute in OF_BOTH else subject
         if state.pattern.search(part) and (state.denied or not denied or state.rank):
-            yield Reading(subject, state.attribute, state.value, state.rank)
+            yield Reading(who, state.attribute, state.value, state.rank)
     if not denied:
         yield from _of_slots(part, subject)
 

@@ -27,11 +27,14 @@ LONG_FORMS = [
 ]
 FILLERS = re.compile(
     r"\b(?:now|currently|actually|really|please|these days|nowadays|from now on|again|still|just"
-    r"|very much|generally|always|usually|has been|have been|has recently|recently|already|very|btw|fyi|lol|tbh|finally|officially"
+    r"|very much|generally|always|usually|(?:has|have) been(?! to)|has recently"
+    r"|recently|already|very|btw|fyi|lol|tbh|finally|officially"
     r"|completely|totally|for good|turns out|after all|not looking back|yesterday"
     r"|last (?:week|month|year|night|weekend|spring|summer|autumn|fall|winter)"
     r"|(?:an?|one|two|three|four|few|\d+) (?:days?|weeks?|months?|years?) ago)\b"
-    r"|现在|目前|已经|如今|请|始终|总是|一般|通常|都|又|其实|上个月|上周|前不久|刚刚|刚(?=搬|换|改|结|离|从)|去年底?|年初|年底|今年(?:春|夏|秋|冬)天?|最近|以后|今后|真的|终于|昨天|前天|早就|早已|彻底|正式|上个?(?:月|周|星期)|已(?=开|关)"
+    r"|现在|目前|已经|如今|请|始终|总是|一般|通常|都|又|其实|上个月|上周|前不久|刚刚"
+    r"|刚(?=搬|换|改|结|离|从)|去年底?|年初|年底|今年(?:春|夏|秋|冬)天?|最近|以后|今后"
+    r"|真的|终于|昨天|前天|早就|早已|彻底|正式|上个?(?:月|周|星期)|已(?=开|关)"
 )
 # Each denies what stands beside it; two of them make a yes.
 DENIALS = re.compile(
@@ -61,10 +64,14 @@ OPPOSITES = [
 ]
 # Places and times that part two statements wherever they stand
 APART = re.compile(
-    r"\b(?:staging|production|prod|dev|development|(?<!driving )(?<!road )(?<!eye )test(?:s|ing)?|local|weekdays?|weekends?|"
-    r"mornings?|evenings?|nights?|summer|winter|home|office|work|laptop|desktop|mobile|android|ios|windows"
-    r"|linux|mac|public|private|internal|external|frontend|backend|old|new|first|second|read|write)\b"
-    r"|测试|生产|线上|线下|预发|开发环境|本地|工作日|周末|早上|晚上|上午|下午|夏天|冬天|家里|公司|单位"
+    r"\b(?:staging|production|prod|dev|development"
+    r"|(?<!driving )(?<!road )(?<!eye )test(?:s|ing)?|local|weekdays?|weekends?|"
+    r"mornings?|evenings?|nights?|summer|winter|home|office|work|laptop|desktop|mobile"
+    r"|android|ios|windows"
+    r"|linux|mac|public|private|internal|external|frontend|backend|old|new|first"
+    r"|second|read|write)\b"
+    r"|测试|生产|线上|线下|预发|开发环境|本地|工作日|周末|早上|晚上|上午|下午|夏天"
+    r"|冬天|家里|公司|单位"
     r"|前端|后端|内网|外网|主库|从库|手机|电脑"
 )
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
@@ -81,6 +88,7 @@ DATES = re.compile(
     rf"|\b(?:since |in |as of |after )?(?:last|this|the) (?:{SEASONS})\b"
     rf"|\b(?:a|two|three|some) (?:{SEASONS})s? ago\b"
 )
+NUMERAL = re.compile(r"[一二两三四五六七八九十百千万]+")
 KINDS = {
     "day": re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|周[一二三四五六日末天]|星期"),
     "date": re.compile(
@@ -103,7 +111,7 @@ def kind(value: str) -> str:
 def is_extension(value: str, longer: str) -> bool:
     """Say whether `longer` is `value` with something added."""
     if CHINESE.search(value):
-        return value in longer
+        return value in longer and not NUMERAL.fullmatch(value)
     words = re.findall(r"\w+", value)
     return set(words) <= set(re.findall(r"\w+", longer)) and not value.isdigit()
 
@@ -186,7 +194,8 @@ def places(text: str) -> frozenset[str]:
 
 
 ACTS_ZH = re.compile(
-    r"(?P<name>[小老阿][\u4e00-\u9fff]|[王李张刘陈赵周吴孙林杨黄徐高何马罗郑谢唐韩曹许邓冯][\u4e00-\u9fff]{1,2}?)"
+    r"(?P<name>[小老阿][\u4e00-\u9fff]"
+    r"|[王李张刘陈赵周吴孙林杨黄徐高何马罗郑谢唐韩曹许邓冯][\u4e00-\u9fff]{1,2}?)"
     r"(?=住|在|用|不|也|就|喜|讨|换|搬|从|每|爱|改|养|开|买|跳|辞|负责|会|的)"
 )
 ACTS = re.compile(

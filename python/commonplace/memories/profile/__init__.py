@@ -42,7 +42,7 @@ from commonplace.memories.profile.reader import (
 )
 from commonplace.memories.profile.writer import CANDIDATES, Writer
 from commonplace.memories.registry import memory_system
-from commonplace.protocols import Embedder
+from commonplace.protocols import ChatModel, Embedder
 from commonplace.recall import HybridSearch
 from commonplace.recall.matching_lines import find_text, listed
 from commonplace.redaction import Counts, add_counts, redacts, with_redactions
@@ -84,6 +84,7 @@ class Profile:
         half_life: Days after which the score of an entry counts half. Then new entries say of
             which day they are (`<!-- 2026-02-24 -->`); those that do not, do not age.
         limit: Most bytes of MEMORY.md, and of each page that it goes on in.
+        model: Writes the statements that a flush keeps; without one the rules do.
 
     Raises:
         Refused: The user is not of that form.
@@ -113,6 +114,7 @@ class Profile:
         weights: tuple[float, float] = (0.6, 0.4),
         half_life: float | None = None,
         limit: int = LIMIT,
+        model: ChatModel | None = None,
     ) -> None:
         if half_life is not None and not half_life > 0:
             raise InvalidArgument(f"a half-life is a number of days above 0, not {half_life!r}")
@@ -123,6 +125,7 @@ class Profile:
         self._clock = clock
         self._half_life = half_life
         self._limit = limit
+        self._model = model
         self._recall = HybridSearch(store, embedder, weights=weights, text_of=entry_text)
         self._bind_user(user)
 
@@ -277,14 +280,14 @@ class Profile:
         ]
         pairs = [(role, text) for role, (text, _) in texts]
         known = self._log.flushed(pairs, session)
-        classified = extract(pairs[known:])
+        classified = extract(pairs[known:], now=self._today(), model=self._model)
         remembered = []
         for found in classified:
             if found.kind is not None:
                 # a correction belongs where the mistake was
                 by = _SPEAKERS.get(pairs[known + found.source][0], "other")
-                done = self._add(found.text, found.kind, follow=found.kind == "correction", by=by)
-                remembered.append({"text": found.text, "reason": found.reason, "by": by, **done})
+                done = self._add(found.stored, found.kind, follow=found.kind == "correction", by=by)
+                remembered.append({"text": found.stored, "reason": found.reason, "by": by, **done})
         filtered = [
             {"text": found.text, "reason": found.reason}
             for found in classified

@@ -1,0 +1,158 @@
+"""Classification of one sentence: the rule or the veto that decides, and its statement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from commonplace.chat_spelling import expanded
+from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
+from commonplace.extraction.third_person import statement
+
+# Rules look at one short sentence; a bound on its length bounds the time of every pattern.
+LONGEST = 400
+
+# Quoted lines, prompts, comments, log lines, stack frames, tables and statements of code
+CODE = re.compile(
+    r"^(?:>|\$ |//|/\*|\*/|<!--|<\w|@@|[+-]{3} |#\s?\w+.*[=({]|#!|\||Traceback|\s*at \S+\()"
+    r"|^\[?\d{4}-\d\d-\d\d[ T]\d\d:|^\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL|TRACE)\b"
+    r"|^(?:def|class|import|const|let|var|fn|func|public|private|return|SELECT|INSERT|UPDATE) .*"
+    r"[(){};=]|[;{}]$|^\S+ ?(?:[+:]?=|=>) ?\S|\w\(\)\s*$|^\w+(?:\.\w+)+\(.*\)$"
+)
+MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+")
+# More than a name between quotes is somebody's words
+QUOTED = re.compile(
+    r"“[^”]{12,}”|「[^」]{8,}」|『[^』]{8,}』|\"[^\"]{24,}\"|‘[^’]{24,}’"
+    r"|“[^”]*[\u3400-\u9fff]{5,}[^”]*”"
+    r"|\"(?:[^\" ]+ ){0,5}(?:[Ii]|[Ii]'m|[Ww]e|[Mm]y|[Yy]ou)\b[^\"]{4,}\""
+)
+# What a sentence says of the past is dropped when it goes on to the present.
+NOW = re.compile(
+    r"^.{0,200}?(?:\bused to\b|以前|之前|过去|原来|曾经).{0,200}?"
+    r"(?:\bbut now,? |\bnow,? |\bthese days,? |\bnowadays,? |[，,]?(?=(?:但|不过)?(?:我)?现在))",
+    re.IGNORECASE,
+)
+
+
+# Of what is to be forgotten this only says that it was said.
+ABOUT = re.compile(
+    r"^(?:(?:the )?(?:thing|fact|part|bit|stuff)s? (?:that |about )?)?(?:that |what "
+    r"|everything |all |anything )?"
+    r"(?:i (?:just )?(?:said|told you|told|mentioned|wrote|shared)|you (?:know|saved|stored|noted"
+    r"|remember(?:ed)?|learned|have)|i'd said)?\b ?(?:before|earlier"
+    r"|just now)? ?(?:about |of |that )?"
+    r"|^(?:我)?(?:刚才|之前|上面|前面)?(?:我)?(?:跟你|告诉你|给你)?(?:说|提|讲|告诉"
+    r"|记)(?:过|到|的|了)*"
+    r"|^关于(?:我的?)?",
+    re.IGNORECASE,
+)
+POINTED = re.compile(
+    r"(?:that|this|it|these|those|them|one|what|all of (?:it|that|this)|what i said)?"
+    r"(?: (?:please|pls|last (?:one|message|part)|from (?:the|your) .*))?"
+    r"|[这那它](?:个|句|件事|些|条|句话)?",
+    re.IGNORECASE,
+)
+# It stands by itself in a memory as it is.
+SENTENCE = re.compile(r"^(?!(?:Btw|Oh|Hey|Hi|Also|And|So|Ok|Okay|Fyi)\b)[A-Z\u3400-\u9fff0-9]")
+FORGET, PRIVATE = "veto:forget", "veto:private"
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """What was decided about one sentence.
+
+    `reason` is a short stable code: that of the rule (`preference:i-prefer`) when it is kept, else
+    that of the veto (`ephemeral:this-time`, `question`), or `no-rule`, `too-long`, `code`,
+    `quoted`, `role`, `duplicate`. `statement` is what it says in the third person, where the
+    sentence cannot stand by itself in a memory ("we just moved to Lisbon last month"); "" where it
+    can, or no clean statement is to be had. For `veto:forget`, a request to forget, `about` is what
+    it speaks of: words of the request, or the sentence before ("forget that").
+    """
+
+    text: str
+    kind: Kind | None
+    reason: str
+    source: int = 0
+    statement: str = ""
+    about: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is worth remembering."""
+        return self.kind is not None
+
+    @property
+    def stored(self) -> str:
+        """The text for a memory: the statement with its source quoted behind it, or the text.
+
+        >>> classify("btw im left handed").stored
+        'User is left handed — "btw im left handed"'
+        """
+        if not self.statement:
+            return self.text
+        marks = "“”" if CHINESE.search(self.text) else '""'
+        return f"{self.statement} — {marks[0]}{self.text}{marks[1]}"
+
+
+def classify(sentence: str, role: str = "user", now: date | None = None) -> Classification:
+    """Decide whether one sentence is worth remembering, and as what.
+
+    Args:
+        sentence: At most `LONGEST` characters; longer ones are left out as `too-long`.
+        role: Who said it. Of an assistant only decisions and lessons count, of others nothing.
+        now: The day it was said on, from which "last month" is counted in its statement.
+
+    Returns:
+        Its kind (None when it is not kept) and the code of the rule that decided.
+
+    >>> classify("I prefer dark mode").kind, classify("I prefer dark mode").reason
+    ('preference', 'preference:i-prefer')
+    >>> classify("这次别用PPT").reason
+    'ephemeral:this-time'
+    """
+    text = MARK.sub("", " ".join(sentence.split()).replace("\u2019", "'"))
+    if role not in {"user", "assistant"}:
+        return Classification(text, None, "role")
+    if len(text) > LONGEST:
+        return Classification(text, None, "too-long")
+    if CODE.search(text):
+        return Classification(text, None, "code")
+    unquoted = QUOTED.sub("…", expanded(text))
+    unquoted = unquoted[used_to.end() :] if (used_to := NOW.match(unquoted)) else unquoted
+    stopped = None
+    rules = list(matching_rules(unquoted, "rules", role))
+    firsts = [next((r for r in rules if r.change == change), None) for change in (False, True)]
+    chosen: list[Rule | None] = [one for one in firsts if one] or [None]
+    for rule in chosen:
+        veto = veto_of(unquoted, rule, role)
+        if rule and not veto:
+            told = role == "user" and (firsts[1] or not SENTENCE.match(text))
+            said = statement(text, now) if told else ""
+            return Classification(text, rule.kind, f"{rule.kind}:{rule.code}", statement=said)
+        stopped = stopped or veto
+    if stopped:
+        about = about_of(stopped, unquoted) if stopped.code == FORGET else ""
+        return Classification(text, None, stopped.code, about=about)
+    return Classification(text, None, "quoted" if "…" in unquoted and not used_to else "no-rule")
+
+
+def about_of(request: Rule, text: str) -> str:
+    """Return what a request to forget speaks of; "" where that is the sentence before."""
+    found = request.pattern.search(text)
+    words = next((group for group in found.groups() if group), "") if found else ""
+    words = ABOUT.sub("", words).strip(" .!?。！？吧了,，：:")
+    return "" if POINTED.fullmatch(words) else words
+
+
+def veto_of(text: str, rule: Rule | None, role: str) -> Rule | None:
+    """Return the first veto against what a rule finds in a sentence, or against any rule."""
+    until = text if rule is None else clause_of(rule, text)
+    for veto in matching_rules(text, "vetoes", role):
+        if veto.change and not (rule and rule.change):
+            continue
+        if rule and (rule.kind in veto.spares or (rule.change and "change" in veto.spares)):
+            continue
+        if not rule or not veto.clause or veto.pattern.search(until):
+            return veto
+    return None

@@ -1,0 +1,119 @@
+"""Dates that are said from the day of the message: "last month", "in june", 昨天, 去年."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+
+MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august"]
+MONTHS += ["september", "october", "november", "december"]
+DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+COUNTS = {
+    name: number
+    for number, names in enumerate(
+        ["a an one 一", "two couple 两 二", "three 三", "four 四", "five 五", "six 六 半"], 1
+    )
+    for name in names.split()
+}
+NUMBER = r"(?P<n>\d{1,2}|an?|one|two|three|four|five|six|[一二两三四五六])"
+
+
+def _back(day: date, months: int) -> str:
+    """Return the month that is so many months before that of a day."""
+    at = day.year * 12 + day.month - 1 - months
+    return f"{at // 12}-{at % 12 + 1:02}"
+
+
+def _count(found: re.Match[str]) -> int:
+    return int(found["n"]) if found["n"].isdigit() else COUNTS[found["n"].casefold()]
+
+
+def _month(day: date, number: int) -> str:
+    """Return the last month of that number that is not after a day."""
+    return f"{day.year if number <= day.month else day.year - 1}-{number:02}"
+
+
+def _weekday(day: date, number: int) -> str:
+    return (day - timedelta((day.weekday() - number) % 7 or 7)).isoformat()
+
+
+Said = Callable[[re.Match[str], date], str]
+FORMS: list[tuple[re.Pattern[str], Said]] = [
+    (re.compile(pattern, re.IGNORECASE), when)
+    for pattern, when in (
+        (r"\byesterday\b|昨[天晚日]", lambda _, day: (day - timedelta(1)).isoformat()),
+        (r"前天", lambda _, day: (day - timedelta(2)).isoformat()),
+        (
+            r"\b(?:today|tonight|this (?:morning|afternoon))\b|今天|今早",
+            lambda _, day: day.isoformat(),
+        ),
+        (r"\b(?:since )?last night\b", lambda _, day: (day - timedelta(1)).isoformat()),
+        (
+            rf"\b(?:about )?{NUMBER} days? ago\b",
+            lambda found, day: (day - timedelta(_count(found))).isoformat(),
+        ),
+        (
+            r"\b(?:since )?last (?:week|weekend)\b|上(?:个)?(?:周|星期|礼拜)",
+            lambda _, day: _back(day - timedelta(7), 0),
+        ),
+        (r"\b(?:since )?last month\b|上个?月", lambda _, day: _back(day, 1)),
+        (
+            r"\b(?:since )?(?:earlier )?this (?:month|week|weekend)\b|这个?月|本月",
+            lambda _, day: _back(day, 0),
+        ),
+        (
+            r"\b(?:since )?last (?:year|spring|summer|autumn|fall|winter)\b|去年",
+            lambda _, day: str(day.year - 1),
+        ),
+        (
+            r"\b(?:since )?(?:earlier )?this (?:year|spring|summer|autumn|fall|winter)\b|今年",
+            lambda _, day: str(day.year),
+        ),
+        (
+            rf"\b(?:in|since|back in|last) (?P<month>{'|'.join(MONTHS)})\b(?! \d)",
+            lambda found, day: _month(day, MONTHS.index(found["month"].casefold()) + 1),
+        ),
+        (
+            rf"\b(?:on|last|since) (?P<day>{'|'.join(DAYS)})\b",
+            lambda found, day: _weekday(day, DAYS.index(found["day"].casefold())),
+        ),
+        (
+            rf"\b(?:about )?{NUMBER} weeks? ago\b",
+            lambda found, day: _back(day - timedelta(7 * _count(found)), 0),
+        ),
+        (rf"\b(?:about )?{NUMBER} months? ago\b", lambda found, day: _back(day, _count(found))),
+        (rf"\b(?:about )?{NUMBER} years? ago\b", lambda found, day: str(day.year - _count(found))),
+        (rf"{NUMBER}个?月前", lambda found, day: _back(day, _count(found))),
+        (rf"{NUMBER}年前", lambda found, day: str(day.year - _count(found))),
+        (r"\b(?:in|since) (?P<year>20\d\d)\b", lambda found, _: found["year"]),
+        (r"(?P<year>20\d\d)年", lambda found, _: found["year"]),
+    )
+]
+# "In june" may be when a meeting is; only what has happened has a day behind it.
+PLANNED = re.compile(
+    r"\b(?:meeting|deadline|launch|release|demo|exam|wedding|appointment|birthday|due|until|every|standup)\b"
+    r"|会议|截止|发布|上线|演示|考试|婚礼|生日|每"
+)
+
+
+def spoken_time(text: str, day: date | None) -> tuple[str, str]:
+    """Return a sentence without the time that it says, and that time: a year, month or day.
+
+    Args:
+        text: A sentence about what has happened.
+        day: The day it was said on; without one the words are dropped, and the time is "".
+
+    >>> spoken_time("we moved last month", date(2026, 1, 5))
+    ('we moved', '2025-12')
+    >>> spoken_time("我去年离婚了", date(2026, 1, 5))
+    ('我离婚了', '2025')
+    """
+    if PLANNED.search(text):
+        return text, ""
+    for pattern, when in FORMS:
+        if found := pattern.search(text):
+            rest = f"{text[: found.start()]} {text[found.end() :]}"
+            rest = re.sub(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])|\s+(?=[,.;，])", "", rest)
+            return " ".join(rest.split()).strip(" ,，"), when(found, day) if day else ""
+    return text, ""

@@ -1,0 +1,204 @@
+"""Changes of state: that they are kept, what they replace, vetoes, and third-person statements."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.conflict import compare
+from commonplace.conflict.states import load, readings
+from commonplace.extraction import classify, extract
+from commonplace.extraction.relative_dates import spoken_time
+from commonplace.extraction.third_person import is_supported, statement, templates
+from commonplace.memories.profile import Profile
+from commonplace.store import Store
+from tests.doubles import ScriptedModel
+
+FOLDER = Path(__file__).parent / "labelled"
+TODAY = date(2026, 11, 22)
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    text = (FOLDER / f"{name}-seen.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+CHANGES = lines("changes")
+
+
+def kept(text: str) -> bool:
+    return any(one.kept for one in extract([("user", text)], now=TODAY))
+
+
+# What was reached, a little below it; the "watched" pairs were written when the rules stood, and
+# read once.
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("part", "heard", "replaced"), [("tuned", 0.97, 0.93), ("watched", 0.94, 0.84)]
+)
+def test_changes_are_kept_and_replace(
+    language: str, part: str, heard: float, replaced: float
+) -> None:
+    pairs = [
+        one
+        for one in CHANGES
+        if one["conflict"] and (one["language"], one["part"]) == (language, part)
+    ]
+    assert sum(kept(one["new"]) for one in pairs) >= heard * len(pairs)
+    assert sum(compare(one["old"], one["new"]).conflict for one in pairs) >= replaced * len(pairs)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_change_replaces_what_was_kept_of_an_earlier_session(language: str) -> None:
+    """Both as they are stored: in the third person, with the source behind."""
+    pairs = [one for one in CHANGES if one["conflict"] and one["language"] == language]
+    both = 0
+    for one in pairs:
+        old, new = (
+            next((c.stored for c in extract([("user", text)], now=TODAY) if c.kept), text)
+            for text in (one["old"], one["new"])
+        )
+        both += compare(old, new).conflict
+    assert both >= 0.85 * len(pairs)
+
+
+def test_what_both_holds_is_not_replaced() -> None:
+    pairs = [one for one in CHANGES if not one["conflict"]]
+    wrong = [(one["old"], one["new"]) for one in pairs if compare(one["old"], one["new"]).conflict]
+    assert len(pairs) > 140
+    assert len(wrong) <= 2, wrong
+
+
+def test_chat_messages() -> None:
+    wrong = [one["text"] for one in lines("chat") if kept(one["text"]) and not one["kept"]]
+    missed = [one["text"] for one in lines("chat") if one["kept"] and not kept(one["text"])]
+    assert len(wrong) <= 4, wrong
+    assert len(missed) <= 3, missed
+
+
+@pytest.mark.parametrize("one", lines("vetoes"), ids=lambda one: one["text"])
+def test_vetoes(one: dict[str, Any]) -> None:
+    found = extract([("user", one["text"])])
+    assert not any(classified.kept for classified in found)
+    assert one["reason"] in {classified.reason for classified in found}
+
+
+@pytest.mark.parametrize(
+    ("said", "about"),
+    [
+        (["forget what i said about my birthday"], "my birthday"),
+        (["please forget my address"], "my address"),
+        (["忘掉我说的生日"], "生日"),
+        (["把我的电话号码从记忆里删掉"], "我的电话号码"),
+        (["I live in Porto. Forget that."], "I live in Porto."),
+        (["i live in Porto", "forget that"], "i live in Porto"),
+    ],
+)
+def test_a_request_to_forget_says_what_it_speaks_of(said: list[str], about: str) -> None:
+    found = extract([("user", text) for text in said])
+    assert (found[-1].reason, found[-1].about) == ("veto:forget", about)
+    assert not any(one.kept for one in found)
+
+
+def test_a_veto_reaches_no_further_than_it_says() -> None:
+    text = "I prefer tabs. Please don't save my phone number 555-1234. I live in Oslo."
+    assert [one.kept for one in extract([("user", text)])] == [True, False, True]
+    assert kept("don't forget that i'm vegan")
+    assert not kept("off the record. i'm looking for a new job. i hate my boss")
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("we just moved to Lisbon last month", "User lives in Lisbon since 2026-10"),
+        ("sold the civic yesterday", "User sold the civic (2026-11-21)"),
+        ("btw im left handed", "User is left handed"),
+        ("left Siemens, started at Bosch on monday", "User works at Bosch since 2026-11-16"),
+        ("我搬到上海了", "用户住在上海"),
+        ("我去年离婚了", "用户自2025起离婚了"),
+    ],
+)
+def test_what_is_stored_quotes_its_source(said: str, stored: str) -> None:
+    marks = "“”" if stored.startswith("用") else '""'
+    assert classify(said, now=TODAY).stored == f"{stored} — {marks[0]}{said}{marks[1]}"
+
+
+def test_a_sentence_that_stands_by_itself_is_stored_as_it_is() -> None:
+    assert classify("I prefer dark mode.").stored == "I prefer dark mode."
+    # what it is about is not in it
+    assert classify("from now on keep it short").statement == ""
+
+
+@pytest.mark.parametrize("language", ["english", "chinese"])
+def test_templates_make_their_examples(language: str) -> None:
+    for template in templates(language):
+        for said, becomes in template.examples:
+            assert statement(said) == becomes
+
+
+@pytest.mark.parametrize(
+    ("said", "rest", "time"),
+    [
+        ("we moved in june", "we moved", "2026-06"),
+        ("we moved in december", "we moved", "2025-12"),
+        ("i quit two weeks ago", "i quit", "2026-11"),
+        ("i quit 3 days ago", "i quit", "2026-11-19"),
+        ("i quit on sunday", "i quit", "2026-11-15"),
+        ("我上个月搬家了", "我搬家了", "2026-10"),
+        ("我两年前戒烟了", "我戒烟了", "2024"),
+        ("the wedding is in june", "the wedding is in june", ""),
+    ],
+)
+def test_times_are_counted_from_the_day_of_the_message(said: str, rest: str, time: str) -> None:
+    assert spoken_time(said, TODAY) == (rest, time)
+
+
+@pytest.mark.parametrize(
+    ("answer", "stands"),
+    [
+        ("User moved to Lisbon", True),
+        ("User lives in Portugal", False),
+        ("The user is rich", False),
+        ("User moved.\nUser is rich.", False),
+        (TimeoutError("no answer"), False),
+    ],
+)
+def test_a_model_writes_statements_of_the_words_of_the_source(
+    answer: str | Exception, stands: bool
+) -> None:
+    (found,) = extract([("user", "we moved to Lisbon")], model=ScriptedModel(answer))
+    assert found.statement == (answer if stands else "User lives in Lisbon")
+    assert not is_supported("User", "we moved")
+
+
+def test_a_second_session_replaces_what_the_first_said(opened: Store) -> None:
+    memory = Profile(opened)
+    memory.flush([("user", "I live in Berlin."), ("user", "i smoke"), ("user", "I have a cat.")])
+    memory.flush([("user", "we just moved to Lisbon, btw"), ("user", "i quit smoking")])
+    held = [entry.text for entry in memory.entries()]
+    assert not any("Berlin" in text or '"i smoke"' in text for text in held)
+    assert any(text.startswith("User lives in Lisbon") for text in held)
+    assert any("cat" in text for text in held)
+
+
+@given(st.text(max_size=80))
+def test_any_text_has_a_statement_or_none(text: str) -> None:
+    said = statement(text, TODAY)
+    assert said == "" or said.startswith(("User", "用户"))
+    assert readings(text) == readings(text)
+
+
+def test_hostile_input_is_bounded() -> None:
+    states, slots = load()
+    for piece in ("i ", "我", "a b ", "moved to ", "不", "1 ", "not "):
+        text = (piece * 300)[:300]
+        for pattern in [*(one.pattern for one in states), *(one.pattern for one in slots)]:
+            pattern.search(text)
+        compare("User has a cat", text)
+        statement(text[:400], TODAY)
