@@ -22,14 +22,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from benches import corpora, processes, session_imports, transcripts, updates
+from benches import corpora, processes, session_imports, statements, transcripts, updates
 from benches.baselines import Bm25s, FullText, Ranked, Tantivy
 from benches.ours import Ours, missing
 from benches.ranked import Makers, MinRatios, Notes, build, first_time_queries, prepare, query
 from benches.ratios import OURS, Row, Table, report, versions
 from benches.sections import Section
 
-WORKS = ("start", "ranked", "large", "chinese", "grep", "messages")
+WORKS = ("start", "ranked", "large", "chinese", "grep", "messages", "profile")
 PACKAGES = ("tantivy", "bm25s", "numba", "orjson", "commonplace")
 
 
@@ -233,6 +233,12 @@ class Run:
             return self.makers(root, sections, "tantivy-py")
 
         transcripts.messages(self.table, sample, self.folder, self.scale.messages, makers)
+
+    def profile(self) -> None:
+        """Compare a new statement with all of a profile."""
+        count = statements.COUNT if self.scale.check_targets else 2_000
+        check_targets = self.scale.check_targets
+        statements.measure(self.table, count, 3, check_targets=check_targets)
 
 
 REQUIRED = {"tantivy-py": ("tantivy",), "bm25s": ("bm25s", "numba", "Stemmer")}

@@ -164,6 +164,9 @@ def test_a_paraphrase_says_nothing_besides() -> None:
     assert is_paraphrase("User prefers dark mode", "I like dark themes", compare)
     assert not is_paraphrase("User prefers dark mode", "I like dark themes, and tea", compare)
     assert not is_paraphrase("User prefers dark mode", "I like light themes", compare)
+    at, in_ = "User works as a nurse at Charite", "User works as a nurse in Berlin"
+    assert compare(at, in_).reason == "same"
+    assert not is_paraphrase(at, in_, compare)
 
 
 @settings(max_examples=200, deadline=None)

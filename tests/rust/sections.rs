@@ -11,8 +11,9 @@ use std::path::Path;
 use std::process::Command;
 
 use commonplace_core::catalog::extract::{IndexInput, note};
+use commonplace_core::index::bm25f::Field;
 use commonplace_core::text::encoding::as_text;
-use commonplace_core::text::metadata::meta_comment;
+use commonplace_core::text::metadata::{before_meta_comment, meta_comment};
 use commonplace_core::text::parser::parse;
 use markdown::{assert_covered, assert_exactly_once, reference_headings};
 use proptest::prelude::*;
@@ -147,6 +148,13 @@ fn meta_comments() {
             "x",
         ),
         ("<!-- META: --> -->", "", &[], "-->"),
+        ("<!-- META: a=1 b-c=x=y -->", "", &[("a", "1"), ("b-c", "x=y")], ""),
+        (
+            "<!-- META:\n- a: b=c\n- d=1 e=2\n- f=1 g\n- h= -->",
+            "",
+            &[("a", "b=c"), ("d", "1"), ("e", "2")],
+            "",
+        ),
     ] {
         let found = meta_comment(text).unwrap_or_else(|| panic!("{text:?}"));
         assert_eq!((found.heading, found.after), (heading, after), "{text:?}");
@@ -156,6 +164,30 @@ fn meta_comments() {
         ["", "# A", "#\n<!-- a: 1 -->", "<!-- META: a", "x\n<!-- META: -->", "<!-->META:-->"]
     {
         assert_eq!(meta_comment(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn the_meta_comment_that_ends_an_item_is_not_indexed() {
+    let marked = "- tea <!-- META: since=2026-10-04 by=agent -->\n";
+    let day = "- milk <!-- 2026-10-04 -->\n";
+    let text = format!("---\nunit: item\n---\n# Notes\n\n{marked}{day}");
+    let mut bodies = Vec::new();
+    let keep = &mut |input: IndexInput<'_>| {
+        let body = input.fields.iter().filter(|field| field.0 == Field::Body);
+        bodies.push(body.map(|field| field.1.trim().to_owned()).collect::<String>());
+        true
+    };
+    note("a.md", &text, &|| false, keep).unwrap();
+    assert_eq!(bodies[bodies.len() - 2..], ["- tea", day.trim()]);
+    for (text, before) in [
+        ("a <!-- META: b=1 -->", "a "),
+        ("a <!-- b=1 -->", "a <!-- b=1 -->"),
+        ("a <!-- META: b=1 --> c", "a <!-- META: b=1 --> c"),
+        ("-->", "-->"),
+        ("<!-- META: -->\n", ""),
+    ] {
+        assert_eq!(before_meta_comment(text), before);
     }
 }
 

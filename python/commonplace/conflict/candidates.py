@@ -16,7 +16,7 @@ from commonplace.conflict.claims import read
 from commonplace.conflict.words import content, plain
 
 # Most statements that are compared with a new one in full
-CANDIDATES = 32
+CANDIDATES = 24
 
 
 class Keys(NamedTuple):

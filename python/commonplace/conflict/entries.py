@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from commonplace.conflict import Verdict
+from commonplace.conflict.claims import of_families
 from commonplace.conflict.statements import Statement, statements, without
 from commonplace.conflict.tables import load
 from commonplace.conflict.words import DATES, content, plain
@@ -85,7 +86,11 @@ def is_paraphrase(old: str, new: str, compare: Compare) -> bool:
     """Return whether two texts say the same, each in one statement and nothing besides."""
     if any(len(statements(text)) != 1 or _PARTS.search(text.strip()) for text in (old, new)):
         return False
-    return compare(old, new).reason == "same" == compare(new, old).reason
+    if not compare(old, new).reason == "same" == compare(new, old).reason:
+        return False
+    words = [content(plain(text)) for text in (old, new)]
+    choices = [set(of_families(plain(text), text)) for text in (old, new)]
+    return words[0] <= words[1] or words[1] <= words[0] or not choices[0].isdisjoint(choices[1])
 
 
 def is_better(new: str, old: str) -> bool:

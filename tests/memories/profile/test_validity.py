@@ -23,7 +23,7 @@ def test_what_was_true_stays_with_its_days(opened: Store, clock: Clock) -> None:
         "- ~~User lives in Berlin~~ <!-- META: since=2026-02-24 until=2026-04-24 -->\n"
     )
     # it is not true any more
-    assert "Berlin" not in memory.inject("Where does the user live?").text
+    assert "Berlin" not in memory.inject("Where did the user live before?").text
     assert texts(memory) == ["User moved to Lisbon"]
     assert memory.categories() == {"Identity": 1}
     assert memory.recall("user lives").found[0].text == "User moved to Lisbon"

@@ -356,7 +356,8 @@ class Profile:
         notes: tuple[str, ...] = ("no query: nothing was searched for",)
         found: list[Piece] = []
         if query.strip():
-            answer = self.recall(query, CANDIDATES)
+            # what is no longer true stays out, whatever is asked
+            answer = self.recall(query, CANDIDATES, at=self._today())
             found, notes = [_piece(one) for one in answer.found], answer.notes
         return replace(injector.inject(profile, found, budget, measure), notes=notes)
 

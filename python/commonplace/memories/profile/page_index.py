@@ -15,7 +15,6 @@ class PageIndex:
 
     def __init__(self, note: str) -> None:
         self.entries = parse(note)
-        self.dated = sum(entry.until is not None for entry in self.entries)
         read = [(entry, text) for entry in self.entries for text in compared(entry.text)]
         self._owners = [entry for entry, _ in read]
         self._index = StatementIndex([text for _, text in read])

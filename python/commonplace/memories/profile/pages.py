@@ -85,10 +85,6 @@ class Pages:
             self._indexed_at = revision
         yield from self._indexes.items()
 
-    def dated_entries(self) -> int:
-        """Return how many entries have an end, so that a search may find them in vain."""
-        return sum(index.dated for _, index in self.indexes())
-
     def located(self, hits: Iterable[Hit]) -> Iterator[tuple[Hit, Entry]]:
         """Yield what a search has found with its entry; what is none, a heading, is left out."""
         revision = self._store.revision()

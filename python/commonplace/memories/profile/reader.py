@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -11,9 +11,9 @@ from itertools import islice
 from commonplace._core import Hit
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
-from commonplace.memories.profile.marks import OWNER
+from commonplace.memories.profile.marks import OWNER, Mark
 from commonplace.memories.profile.pages import Pages
-from commonplace.recall import HybridSearch
+from commonplace.recall import HybridHit, HybridSearch
 from commonplace.tools.text_page import page_of
 
 # Most characters that are shown at once
@@ -87,28 +87,23 @@ class Reader:
         asked = limit if self._half_life is None else 5 * limit
         past = at is None and _PAST.search(query) is not None
         day = at or self._today()
-        # what is no longer true is found with the rest, and left out
-        more = 10 + self._pages.dated_entries()
-        answer = self._recall.search(
-            query, asked + more, prefix=self._pages.prefixes, source="note"
-        )
-        by_place = {(one.hit.path, one.hit.start): one for one in answer}
+
+        def is_wanted(mark: Mark) -> bool:
+            return mark.holds(day) or (past and mark.is_past(day))
+
+        more = 10
         found: dict[str, ProfileEntry] = {}
-        # pages are read for those that are needed: more only where several hits are one entry
-        for some in answer[:asked], answer[asked:]:
-            for hit, entry in self._pages.located(one.hit for one in some):
-                if not (entry.mark.holds(day) or (past and entry.mark.is_past(day))):
-                    continue
-                one = by_place[hit.path, hit.start]
-                kept = replace(
-                    profile_entry(hit.path, entry),
-                    score=one.score * self._freshness(entry),
-                    lexical=one.lexical,
-                    cosine=one.cosine,
-                )
-                found.setdefault(kept.citation, kept)
-            if len(found) >= asked:
+        while True:
+            answer = self._recall.search(
+                query, asked + more, prefix=self._pages.prefixes, source="note"
+            )
+            left_out = self._take(answer[:asked], found, is_wanted)
+            # pages are read for those that are needed: more where hits are one entry, or past
+            if len(found) < asked:
+                left_out += self._take(answer[asked:], found, is_wanted)
+            if not left_out or len(found) >= asked or len(answer) < asked + more:
                 break
+            more *= 8
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
@@ -117,6 +112,29 @@ class Reader:
                 "its front matter does not say `unit: item`"
             )
         return ProfileHits(tuple(best), tuple(notes))
+
+    def _take(
+        self,
+        answer: Sequence[HybridHit],
+        found: dict[str, ProfileEntry],
+        is_wanted: Callable[[Mark], bool],
+    ) -> int:
+        """Add the entries of hits to what is found, by citation; return how many were left out."""
+        by_place = {(one.hit.path, one.hit.start): one for one in answer}
+        left_out = 0
+        for hit, entry in self._pages.located(one.hit for one in answer):
+            if not is_wanted(entry.mark):
+                left_out += 1
+                continue
+            one = by_place[hit.path, hit.start]
+            kept = replace(
+                profile_entry(hit.path, entry),
+                score=one.score * self._freshness(entry),
+                lexical=one.lexical,
+                cosine=one.cosine,
+            )
+            found.setdefault(kept.citation, kept)
+        return left_out
 
     def categories(self) -> dict[str, int]:
         """Return how many true entries each category has, in the order of MEMORY.md.

@@ -96,7 +96,14 @@ class Writer:
             if path != main and self._is_known(entry, content, compare, by):
                 self._check(expected_version)
                 return self._known(path, entry, content)
-        mark = Mark(today if self._dated else None, None, end_of(content, today), by)
+        # what says the same on a page is taken out there
+        days = [today] if self._dated else []
+        days += [
+            one.since
+            for path, one in near
+            if path != main and one.since and is_paraphrase(one.text, content, compare)
+        ]
+        mark = Mark(min(days, default=None), None, end_of(content, today), by)
         here = frozenset(entry.identity for path, entry in near if path == main)
         change = Change(
             content, title, mark, today, compare, here, dated=self._dated, corrects=follow

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE, SectionMeta};
 use crate::error::{Interrupt, Result};
 use crate::index::bm25f::Field;
-use crate::text::metadata::{Metadata, after_meta_comment};
+use crate::text::metadata::{Metadata, after_meta_comment, before_meta_comment};
 use crate::text::parser;
 use crate::text::section::{Note, Section, TRAIL};
 
@@ -198,7 +198,8 @@ pub fn section_inputs(
                 input.add(Field::Code, text.get(block.start.max(from)..end).unwrap_or_default());
                 from = end;
             }
-            input.add(Field::Body, text.get(from..span.end).unwrap_or_default());
+            let rest = text.get(from..span.end).unwrap_or_default();
+            input.add(Field::Body, if by_item { before_meta_comment(rest) } else { rest });
             input.set_key();
             if !each(input) {
                 return;

@@ -179,15 +179,38 @@ pub struct MetaComment<'t> {
 
 impl<'t> MetaComment<'t> {
     /// Returns keys and values, in order; values as they are written. Other lines are passed over.
+    ///
+    /// A line holds one `key: value`, or any number of `key=value` without spaces in them.
     pub fn fields(&self) -> impl Iterator<Item = (&'t str, &'t str)> + use<'t> {
-        lines(self.inner).filter_map(|line| {
+        lines(self.inner).flat_map(|line| {
             let bare = line.trim();
             let item = ["- ", "* "].iter().find_map(|mark| bare.strip_prefix(mark));
-            let (key, value) = item.unwrap_or(bare).trim_start().split_once(':')?;
-            let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-            (!key.is_empty() && key.chars().all(is_key)).then(|| (key, value.trim()))
+            let bare = item.unwrap_or(bare).trim_start();
+            let pair = bare.split_once(':').filter(|(key, _)| is_key(key));
+            let words = bare.split_whitespace();
+            let all_pairs = pair.is_none() && words.clone().all(|word| equation(word).is_some());
+            let words = all_pairs.then(|| words.filter_map(equation)).into_iter().flatten();
+            pair.map(|(key, value)| (key, value.trim())).into_iter().chain(words)
         })
     }
+}
+
+fn is_key(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+/// Returns key and value of a word `key=value`.
+fn equation(word: &str) -> Option<(&str, &str)> {
+    word.split_once('=').filter(|(key, value)| is_key(key) && !value.is_empty())
+}
+
+/// Returns a text without the `META:` comment that it ends with, if it has one: it is for programs
+/// to read.
+pub fn before_meta_comment(text: &str) -> &str {
+    let bare = text.trim_end();
+    let start = bare.strip_suffix("-->").and_then(|inner| inner.rfind("<!--"));
+    let found = start.filter(|&at| meta_comment(&bare[at..]).is_some());
+    found.map_or(text, |at| &text[..at])
 }
 
 /// Returns the `META:` comment that a section begins with, if it has one.
