@@ -15,8 +15,17 @@ pub(super) static TABLE: LazyLock<Option<Table>> =
 /// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, `\/` in a literal,
 /// and the first characters of names in Chinese.
 const HIDING: [&str; 11] = [
-    "\\u002", "\\u003", "\\u004", "\\u005", "\\u006", "\\u007", ":\\/\\/", "\\/webhooks",
-    "\\u5bc6", "\\u53e3", "\\u4ee4",
+    "\\u002",
+    "\\u003",
+    "\\u004",
+    "\\u005",
+    "\\u006",
+    "\\u007",
+    ":\\/\\/",
+    "\\/webhooks",
+    "\\u5bc6",
+    "\\u53e3",
+    "\\u4ee4",
 ];
 
 /// What a literal announces.
