@@ -73,6 +73,9 @@ JOINED = {
         ("I live in Berlin and work at Siemens.", ["I live in Berlin", "I work at Siemens"]),
         ("User prefers dark mode and tabs", ["User prefers dark mode", "User prefers tabs"]),
         ("Name: Ann\nCity: Berlin", ["Name: Ann", "City: Berlin"]),
+        ("Name: Ann, City: Berlin", ["Name: Ann", "City: Berlin"]),
+        ("姓名：张三，城市：上海", ["姓名：张三", "城市：上海"]),
+        ("Address: Main Street 5, Berlin", ["Address: Main Street 5, Berlin"]),
         ("Style: concise,\ntechnical", ["Style: concise,\ntechnical"]),
         ("| a | b |\n|---|---|\n| Editor | vim |", ["Editor: vim"]),
         ("Setup:\n- Editor: vim\n- tabs", ["Editor: vim", "Setup: tabs"]),
@@ -80,6 +83,10 @@ JOINED = {
         ("回答用中文；要简短", ["回答用中文", "要简短"]),
         ("偏好：深色模式、简短回答", ["User prefers 深色模式", "User prefers 简短回答"]),
         # what is one
+        (
+            'User lives in Lisbon — "we moved to Lisbon, and I love it. Really."',
+            ["User lives in Lisbon"],
+        ),
         ("John and I live in Rome", ["John and I live in Rome"]),
         ("User moved to Berlin, Germany", ["User moved to Berlin, Germany"]),
         ("User likes tea more than coffee", ["User likes tea more than coffee"]),
@@ -114,6 +121,18 @@ def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
             "User works at Siemens",
         ),
         (
+            "User lives in Berlin and works at Siemens and has two kids",
+            "User lives in Lisbon and works at Siemens",
+            ["User lives in Berlin"],
+            "User has two kids",
+        ),
+        (
+            "User lives in Berlin with his wife Anna and two kids",
+            "User moved to Lisbon",
+            ["User lives in Berlin"],
+            "User lives with his wife Anna and two kids",
+        ),
+        (
             "Lives in Berlin\n- near the park\n- with a cat",
             "User moved to Lisbon",
             ["Lives in Berlin"],
@@ -130,6 +149,12 @@ def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
             "User uses vim and lives in Berlin",
             "User moved to Lisbon and switched to emacs",
             ["User uses vim", "User lives in Berlin"],
+            "",
+        ),
+        (
+            'User lives in Berlin — "we moved, and I love it. Really."',
+            "User moved to Lisbon",
+            ['User lives in Berlin — "we moved, and I love it. Really."'],
             "",
         ),
         (
@@ -152,7 +177,7 @@ def test_a_statement_ends_and_the_rest_stays(
     ("text", "new"),
     [
         ("Answer in German, short, without emojis", "Answer in English"),
-        ("User lives in Berlin with his wife Anna and two kids", "User moved to Lisbon"),
+        ("姓名：张三，自动更新已开启", "姓名：张珊"),
     ],
 )
 def test_what_cannot_be_told_apart_stays(text: str, new: str) -> None:

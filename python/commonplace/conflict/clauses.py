@@ -45,6 +45,7 @@ _ORDER = (
 )
 # A piece that stands alone begins with its own subject, or asks for something.
 _OWN = re.compile(rf"{_SUBJECT}|{_ORDER}|[\w ]{{2,24}}: ", re.IGNORECASE)
+_SUBJECT_FIRST = re.compile(rf"{_SUBJECT}|(?:用户|我)", re.IGNORECASE)
 _ASKS = re.compile(_ORDER, re.IGNORECASE)
 _ELIDED = {
     True: re.compile(rf"{_THIRD}\b", re.IGNORECASE),
@@ -57,6 +58,7 @@ _LEAD = re.compile(
 _PLURAL = re.compile(r"(?:i|we|they|you)\b", re.IGNORECASE)
 _INFINITIVE = re.compile(r"\bto [a-z]+\b")
 
+_SOURCE = re.compile(r" — (?:\"[^\n]*\"|“[^\n]*”|「[^\n]*」|‘[^\n]*’|'[^\n]*')\Z")
 _SENTENCE = re.compile(
     r"(?<![\s.][A-Za-z])(?<!\be\.g)(?<!\bi\.e)(?<!\b[DMJS]r)(?<!\bMrs)(?<!\bvs)(?<!\betc)[.!?]\s+(?=[A-Z\u3400-\u9fff\"'(])"
     r"|[。！？]\s*(?=\S)|[;；]\s*(?=\S)",
@@ -72,6 +74,12 @@ _LIKED = re.compile(
     re.IGNORECASE,
 )
 KEY = re.compile(r"(?P<key>[^:：=\n]{1,30}?)\s*(?:：|:(?![\d/]))\s*(?=\S)")
+# Where somebody lives, and with whom
+_LIVES = re.compile(
+    r"(?P<lead>(?:(?:the )?user |i |we )lives? )in [^,;]+?"
+    r"(?P<gap> )with (?=my|our|his|her|their|a )",
+    re.IGNORECASE,
+)
 _PREFERENCE = re.compile(
     r"(?:user )?preferences?|likes?|styles?|偏好|喜好|喜欢|风格", re.IGNORECASE
 )
@@ -103,13 +111,20 @@ class Chain:
 
 
 def chains(text: str, start: int, end: int) -> Iterator[Chain]:
-    """Cut a line or paragraph into sentences, and those into pieces."""
+    """Cut a line or paragraph into sentences, and those into pieces.
+
+    A source that is quoted at its end belongs to the last sentence, and is not read.
+    """
     at = start
-    for stop in _SENTENCE.finditer(text, start, end):
+    source = _SOURCE.search(text, start, end)
+    body = source.start() if source else end
+    for stop in _SENTENCE.finditer(text, start, body):
         closed = 0 if stop[0][0] in ";；" else 1
         yield _chain(text, at, stop.start() + closed)
         at = stop.end()
-    yield _chain(text, at, end)
+    chain = _chain(text, at, body)
+    chain.end = end
+    yield chain
 
 
 def _chain(text: str, start: int, end: int) -> Chain:
@@ -125,11 +140,15 @@ def _chain(text: str, start: int, end: int) -> Chain:
         if load().many.search(key["key"].strip().casefold()):
             chain.reads = "User prefers " if _PREFERENCE.fullmatch(key["key"].strip()) else None
             return _listed(text, chain, key.end(), inner)
-        chain.pieces, chain.needs = [(start, inner)], [False]
+        chain.pieces = list(_clauses(text, start, inner))
+        chain.needs = [False] * len(chain.pieces)
         return chain
     clauses = list(_clauses(text, start, inner))
     if len(clauses) == 1 and liked:
         return _listed(text, Chain(start, end, (start, liked.end())), liked.end(), inner)
+    if len(clauses) == 1 and (lives := _LIVES.match(text, start, inner)):
+        pieces = [(lives.end("lead"), lives.start("gap")), (lives.end("gap"), inner)]
+        return Chain(start, end, lives.span("lead"), pieces, [True, True])
     lead = _LEAD_ZH.match(text, start, inner) or _LEAD.match(text, start, inner)
     chain = Chain(start, end, (start, lead.end()) if lead else (start, start), clauses)
     chain.needs = [
@@ -177,6 +196,9 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _are_apart(left: str, right: str, sentence: str, *, chinese: bool) -> bool:
     """Say whether two sides of a break are statements of their own."""
+    if KEY.match(left):
+        # the value may be a list
+        return bool(KEY.match(right) or _SUBJECT_FIRST.match(right))
     if chinese or (CHINESE.match(right) and CHINESE.search(left)):
         piece = re.split(r"[，,]", right, maxsplit=1)[0]
         return len(left) >= 2 and len(piece) >= 2 and not _BOUND_ZH.match(piece)

@@ -19,7 +19,7 @@ _PARTS = re.compile(r", (?:and )?| and |; |[，、；]|以?及|和")
 # Such a part belongs to the value before it.
 _ADVERBIAL = re.compile(
     r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"
-    r"|from|in|at|on|near|by|too|please|thanks)\b|因为|所以|从|自|不是|而",
+    r"|from|in|at|on|near|by|too|please|thanks)\b|因为|所以|自从|从|不是|而",
     re.IGNORECASE,
 )
 ENTANGLED = "it cannot be told apart from what else the entry says"
@@ -64,17 +64,17 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
     news = readings(new)
     whole = compare(text, new)
     olds = statements(text)
-    if len(olds) == 1 and _is_bare(without(text, olds)):
-        olds = (Statement(0, len(text), text, text),)
     compared = [(one, _first(one.reading, news, compare)) for one in olds]
     untrue = tuple((one, verdict) for one, verdict in compared if verdict.conflict)
     if not untrue and not whole.conflict:
         return EntryVerdict()
     if not untrue or any(verdict.reason == ENTANGLED for _, verdict in untrue):
         return EntryVerdict(left=ENTANGLED)
-    if olds[0].reading == text:
-        return EntryVerdict(untrue)
-    gone = [one for one, _ in untrue]
+    if len(olds) == 1 and _is_bare(without(text, olds)):
+        return EntryVerdict(((Statement(0, len(text), text, text), untrue[0][1]),))
+    # what the new text says word for word does not come twice
+    again = {plain(one) for one in news[1:]}
+    gone = [one for one, verdict in compared if verdict.conflict or plain(one.reading) in again]
     if (rest := without(text, gone)) is not None:
         return EntryVerdict(untrue, "" if _is_bare(rest) else rest)
     if (rest := without(text, gone, new.strip())) is not None:
@@ -84,12 +84,14 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
 
 def is_paraphrase(old: str, new: str, compare: Compare) -> bool:
     """Return whether two texts say the same, each in one statement and nothing besides."""
-    if any(len(statements(text)) != 1 or _PARTS.search(text.strip()) for text in (old, new)):
+    said = [statements(text) for text in (old, new)]
+    if any(len(some) != 1 or _PARTS.search(some[0].reading.strip()) for some in said):
         return False
-    if not compare(old, new).reason == "same" == compare(new, old).reason:
+    first, second = (some[0].reading for some in said)
+    if not compare(first, second).reason == "same" == compare(second, first).reason:
         return False
-    words = [content(plain(text)) for text in (old, new)]
-    choices = [set(of_families(plain(text), text)) for text in (old, new)]
+    words = [content(plain(text)) for text in (first, second)]
+    choices = [set(of_families(plain(text), text)) for text in (first, second)]
     return words[0] <= words[1] or words[1] <= words[0] or not choices[0].isdisjoint(choices[1])
 
 
@@ -99,9 +101,10 @@ def is_better(new: str, old: str) -> bool:
     >>> is_better("User prefers dark mode", "I like dark themes")
     True
     """
+    said = [statements(text)[0].reading for text in (new, old)]
     ranks = [
         (len(content(plain(text))), bool(re.match(r"(?:the )?user|用户", text, re.IGNORECASE)))
-        for text in (new, old)
+        for text in said
     ]
     return ranks[0] > ranks[1]
 

@@ -74,8 +74,8 @@ def test_statements_meet_whatever_their_category(memory: Profile) -> None:
 
 
 def test_what_cannot_be_told_apart_stays_and_is_said(memory: Profile) -> None:
-    memory.remember("User lives in Berlin with his wife Anna and two kids", "identity")
-    receipt = memory.remember("User moved to Lisbon", "identity")
+    memory.remember("Answer in German, short, without emojis", "style")
+    receipt = memory.remember("Answer in English", "style")
     assert receipt["replaced"] == []
     assert "may not be true now: it cannot be told apart" in receipt["notes"][0]
     assert len(texts(memory)) == 2

@@ -14,10 +14,12 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
+from commonplace import _core
+
 OWNER = "owner"
 
 _MARK = re.compile(
-    r"(?P<gap>[ \n])<!-- (?:(?P<day>\d{4}-\d{2}-\d{2})|META:(?P<fields>(?: [a-z]+=[\w-]+)+)) -->\Z"
+    r"(?P<gap>[ \n])(?P<comment><!-- (?:(?P<day>\d{4}-\d{2}-\d{2})|META: [^<>\n]+) -->)\Z"
 )
 _AUTHOR = re.compile(r"[a-z]{1,20}")
 
@@ -69,7 +71,8 @@ def split_mark(text: str) -> tuple[str, Mark]:
     # within a quotation it is part of what is quoted
     if not found or (text.startswith(">") and found["gap"] != "\n"):
         return text, Mark()
-    mark = _read(found["fields"] or f" since={found['day']}")
+    comment = _core.meta_comment(found["comment"])
+    mark = _read(dict(comment.fields) if comment else {"since": found["day"]})
     if mark is None:
         return text, Mark()
     text = text[: found.start()]
@@ -88,14 +91,14 @@ def unstruck(text: str) -> str:
     return bare if bare.strip() and struck(bare) == text else text
 
 
-def _read(fields: str) -> Mark | None:
-    """Read `key=value` fields; None where one of them is no field of a mark."""
-    values = dict(field.split("=", 1) for field in fields.split())
-    by = values.pop("by", OWNER)
+def _read(fields: dict[str, str]) -> Mark | None:
+    """Return the mark with these fields; None where one of them is no field of a mark."""
+    by = fields.pop("by", OWNER)
     try:
-        days = {key: date.fromisoformat(value) for key, value in values.items()}
+        days = {key: date.fromisoformat(value) for key, value in fields.items()}
     except ValueError:
         return None
     if not days.keys() <= {"since", "seen", "until"} or not _AUTHOR.fullmatch(by):
         return None
-    return Mark(**days, by=by)
+    mark = Mark(**days, by=by)
+    return mark if mark != Mark() else None
