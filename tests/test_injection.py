@@ -327,7 +327,9 @@ def test_the_class_of_an_author(store: commonplace.Store) -> None:
     store.write(
         "facts/web.md", "# Web\n\n" + render("Walrus", "untrusted", {"author": "untrusted"})
     )
-    store.write("facts/own.md", "# Own\n\n" + render("Walrus", "owner", {"author": "owner"}))
+    # a tool may have written that, too
+    store.write("facts/own.md", "# Own\n\n" + render("Walrus", "agent", {"author": "owner"}))
+    store.write("notes/own.md", "# Own\n\n" + render("Walrus", "owner", {"author": "system"}))
     store.write("notes/odd.md", "# Web\n\n" + render("Walrus", "owner", {"author": "president"}))
     store.write("notes/bad.md", "# Walrus\n\nowner\n\n<!--\nMETA:\n- author: system\n-->\n")
     log = store.transcript("s")
@@ -337,7 +339,7 @@ def test_the_class_of_an_author(store: commonplace.Store) -> None:
             {"role": role, "content": f"walrus {author}", "timestamp": "2026-02-24T10:00:00Z"}
         )
     found = [piece_of(hit) for hit in store.search("walrus", 50, unit="message", tools=True)]
-    assert len(found) == 18
+    assert len(found) == 19
     for piece in found:
         assert piece.author in piece.text, piece
         assert "META" not in piece.text or piece.citation.startswith("notes/bad.md")

@@ -51,6 +51,8 @@ _AGENTS = {
 }
 # who said the entry that ends here, as a profile notes it; without a mark it was the owner
 _SAID = re.compile(r"[ \n]<!-- META:(?: [a-z]+=[\w-]+)*? by=(?P<by>[a-z]+)(?: [a-z]+=[\w-]+)* -->")
+# What a note says of its author may take trust away, and never give it: a tool wrote it, perhaps
+_TRUST: list[Author] = ["untrusted", "agent", "owner", "system"]
 _SPEAKERS: dict[str, Author] = {"owner": "owner", "agent": "agent"}
 _SENTENCE = re.compile(r"[.!?…][\"')\]»”’]*(?=\s)|[。！？][」』”’）]*|(?<=\S)(?=\n)")
 
@@ -113,10 +115,9 @@ def piece_of(hit: Hit, store: Store | None = None) -> Piece:
     """Return a hit of a search as a piece, with the class of its author.
 
     A user's message is the owner's, an assistant's is an agent's, a system prompt is the
-    system's, and what came out of a tool is untrusted. A note is as `author_of_note` says; an
-    `author` in the `META` comment of its section wins. An entry in it that says `by=agent`, or who
-    else said it, is not the owner's, and so nor is the piece. These comments are left out of the
-    text.
+    system's, and what came out of a tool is untrusted. A note is as `author_of_note` says, or of
+    somebody who is trusted less: an `author` in the `META` comment of its section, or an entry in
+    it that says `by=agent`, or who else said it. These comments are left out of the text.
 
     Args:
         hit: Of a search.
@@ -136,9 +137,11 @@ def piece_of(hit: Hit, store: Store | None = None) -> Piece:
             )
             comment = meta_comment(note.encode()[begins:].decode())
         named = fields_of(comment).get("author")
-        is_named = named in get_args(Author)
-        author = cast("Author", named) if is_named else author_of_note(hit.path)
-        text, author = _least_trusted(text, author)
+        known = [cast("Author", named)] if named in _TRUST else []
+        known += [author_of_speaker(said["by"]) for said in _SAID.finditer(text)]
+        author = min([author_of_note(hit.path), *known], key=_TRUST.index)
+        # until when something was true must be seen
+        text = _SAID.sub(lambda said: said[0] if " until=" in said[0] else "", text)
     return Piece(text, hit.citation, author, " › ".join(above) or None, hit.time)
 
 
@@ -157,16 +160,6 @@ def author_of_note(path: str) -> Author:
 def author_of_speaker(speaker: str) -> Author:
     """Return the class of who said an entry: `owner`, `agent`, or somebody else."""
     return _SPEAKERS.get(speaker, "untrusted")
-
-
-def _least_trusted(text: str, author: Author) -> tuple[str, Author]:
-    """Return a text without marks of who said what in it, and the least trusted of them."""
-    for said in _SAID.finditer(text):
-        speaker = author_of_speaker(said["by"])
-        if author == "owner" or speaker == "untrusted":
-            author = speaker
-    # until when something was true must be seen
-    return _SAID.sub(lambda said: said[0] if " until=" in said[0] else "", text), author
 
 
 def pack(
