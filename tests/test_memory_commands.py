@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.cli.memory_answers import print_answer
-from commonplace.cli.memory_commands import LEFT_OUT
+from commonplace.cli.memory_commands import LEFT_OUT, _is_nothing
 from commonplace.cli.parser import COMMANDS, CommandGroup
 from commonplace.memories import find_system, system_names
 from commonplace.tools import tools_of
@@ -234,6 +234,13 @@ def test_what_is_forgotten_is_shown_first(capsys: pytest.CaptureFixture[str]) ->
     nothing = {"success": True, "erased": False, "passages": [], "similar": ["a.md#L1: a dog"]}
     print_answer(nothing)
     assert capsys.readouterr().out == "similar:\n  a.md#L1: a dog\n"
+
+
+def test_of_what_is_forgotten_the_exit_code_tells_whether_there_was_any() -> None:
+    nothing = {"success": True, "erased": False, "passages": []}
+    assert _is_nothing(nothing)
+    assert not _is_nothing({**nothing, "token": "1a2b"})
+    assert not _is_nothing({**nothing, "erased": True})
 
 
 def test_a_reading_command_makes_no_memory(shell: Shell, tmp_path: Path) -> None:

@@ -206,6 +206,12 @@ def test_only_some_tools_are_given(store: Store) -> None:
     assert len(list(both)) == 4
 
 
+@pytest.mark.parametrize("wrong", [{"prefix": "a b"}, {"prefix": 3}, {"only": "recall"}])
+def test_a_wrong_prefix_or_choice_is_refused(store: Store, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument, match=r"^(prefix|only) is "):
+        tools_for(FourLayers(store), **wrong)
+
+
 def test_what_erases_is_given_only_when_it_is_named(store: Store) -> None:
     memory = FourLayers(store)
     memory.append("episodic", {"content": "one"})

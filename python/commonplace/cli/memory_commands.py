@@ -128,15 +128,23 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
             emit({"text": answer} if isinstance(answer, str) else msgspec.to_builtins(answer))
         else:
             print_answer(answer)
-        if isinstance(answer, str) and answer.startswith(EMPTY):
-            return NOTHING
-        if not answer and tool.read_only:
+        if not _is_nothing(answer):
+            return FOUND
+        if not isinstance(answer, str):
             print_message("nothing found")
-            return NOTHING
-        return FOUND
+        return NOTHING
 
     run.__doc__ = with_commands(tool.description, names)
     return run
+
+
+def _is_nothing(answer: Any) -> bool:
+    """Return whether a tool has found nothing to read or to forget."""
+    if isinstance(answer, str):
+        return answer.startswith(EMPTY)
+    if isinstance(answer, dict) and "erased" in answer:
+        return not (answer["erased"] or answer.get("token"))
+    return not answer
 
 
 def _shower(system: str) -> Callable[..., int]:

@@ -8,18 +8,17 @@ it. Sets of several memories are added up, under prefixes where two tools share 
 from __future__ import annotations
 
 import inspect
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import wraps
-from typing import Annotated, Any, Literal, Self, TypeVar, cast
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import msgspec
 
 from commonplace.arguments import at_least, checks_arguments
-from commonplace.errors import CommonplaceError, ToolError
+from commonplace.errors import CommonplaceError, InvalidArgument, ToolError
 from commonplace.records import FIELDS, record
+from commonplace.tools.prefix import with_prefix
 from commonplace.tools.schema import Signature, nearest, snake_case
 from commonplace.tools.versioned_text import VersionedText, with_versions
 
@@ -290,6 +289,7 @@ def tools_for(
     Raises:
         TypeError: It has none.
         ToolError: It has no tool of a name in `only`; the nearest is named.
+        InvalidArgument: The prefix cannot be in the name of a tool, or `only` is one text.
 
     >>> class Diary:
     ...     @tool("adds")
@@ -304,35 +304,17 @@ def tools_for(
         kind = type(memory).__name__
         raise TypeError(f"{kind} has no tools; mark its methods with @commonplace.tools.tool")
     wanted = {name for name, effect in effects.items() if effect != "erases"}
+    if isinstance(only, str):
+        raise InvalidArgument(f"only is a list of names, not {only!r:.60}")
     if only is not None:
         known = Toolset(tuple(Tool.of(getattr(memory, name)) for name in effects))
         wanted = {known[name].name for name in only}
     tools = (
-        Tool.of(_prefixed(getattr(memory, name), prefix, effects), effect)
+        Tool.of(with_prefix(getattr(memory, name), prefix, effects), effect)
         for name, effect in effects.items()
         if name in wanted
     )
     return Toolset(tuple(tools), longest)
-
-
-def _prefixed(method: Method, prefix: str, names: Iterable[str]) -> Method:
-    """Return a method under a name with a prefix, which its docstring and errors use as well."""
-    if not prefix:
-        return method
-    # as texts name a tool: `recall`, or recall(days=3)
-    named = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?=`|\()")
-
-    @wraps(method)
-    def prefixed(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return method(*args, **kwargs)
-        except CommonplaceError as error:
-            error.args = (named.sub(rf"{prefix}\1", str(error)),)
-            raise
-
-    prefixed.__name__ = f"{prefix}{method.__name__}"
-    prefixed.__doc__ = named.sub(rf"{prefix}\1", inspect.getdoc(method) or "")
-    return cast("Method", prefixed)
 
 
 def _json(answer: Any) -> str:
