@@ -137,4 +137,5 @@ class Opencode(Agent):
 
     def command(self, prompt: str) -> list[str]:
         """Return the command of a session with one prompt."""
-        return [self.program, "run", prompt]
+        # it puts an argument with spaces in quotes, and the rest of them together
+        return [self.program, "run", *prompt.split()]

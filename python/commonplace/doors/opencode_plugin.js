@@ -76,16 +76,27 @@ export const Commonplace = async ({ client, directory }) => {
     if ((await call(event(name, id))).done) await rm(path, { force: true })
   }
 
+  const running = new Set()
+  function begin(id, name) {
+    const kept = keep(id, name).catch(() => {})
+    running.add(kept)
+    return kept.finally(() => running.delete(kept))
+  }
+
   return {
+    // opencode does not wait for what an event began, but for this
+    dispose: async () => {
+      await Promise.all(running)
+    },
     "chat.message": async ({ sessionID }, output) => {
       await recall(sessionID, output).catch(() => {})
     },
     event: async ({ event: { type, properties } }) => {
       if (type === "session.compacted") {
         starts.set(properties.sessionID, "compact")
-        await keep(properties.sessionID, "PostCompact").catch(() => {})
+        await begin(properties.sessionID, "PostCompact")
       } else if (type === "session.idle") {
-        await keep(properties.sessionID, "Stop").catch(() => {})
+        await begin(properties.sessionID, "Stop")
       }
     },
   }
