@@ -349,9 +349,7 @@ def test_speaker_names_are_part_of_the_embedded_text(store: commonplace.Store) -
     store.transcript("s").append({"role": "user", "content": "tea"})
     store.write("a.md", "# Drinks\n\n## Hot\n\ntea\n")
     given_texts = [
-        embedded_text(h)
-        for p in ("s/messages.jsonl", "a.md")
-        for h in store.documents(p)
+        embedded_text(h) for p in ("s/messages.jsonl", "a.md") for h in store.documents(p)
     ]
     assert given_texts[:2] == ["Li: tea", "tea"]
     assert given_texts[-1].startswith("Drinks > Hot\n")

@@ -6,7 +6,6 @@ import re
 
 from commonplace.errors import QueryError
 
-
 CITED = re.compile(r"(.+)#(L\d+(?:-L?\d+)?)", re.DOTALL)
 """A citation: a path and its lines."""
 

@@ -343,7 +343,9 @@ class FourLayers:
         answer = forget(self._store, what, token, self._notes.folders)
         if token:
             text = " ".join(what.lower().split())
-            kept = [one for one in self._working if text not in " ".join(one.content.lower().split())]
+            kept = [
+                one for one in self._working if text not in " ".join(one.content.lower().split())
+            ]
             self._working[:] = kept
         return answer
 
