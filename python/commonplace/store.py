@@ -327,14 +327,14 @@ class Store(Files):
         arguments = (texts, lines, own)
         everything = not given
         plan = self._core.forget(
-            *arguments, all=everything, dry_run=True, token=None, live_vectors=None
+            *arguments, everything=everything, dry_run=True, token=None, live_vectors=None
         )
         if dry_run:
             return plan
         gone = {passage.path for passage in plan.passages}.union(plan.files)
         return self._core.forget(
             *arguments,
-            all=everything,
+            everything=everything,
             dry_run=False,
             token=token,
             live_vectors=self._live_vectors(gone),

@@ -221,7 +221,7 @@ def retain(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Erase old versions and old sessions for good; shows what first, and without a rule nothing."""
+    """Erase old versions and old sessions for good, by rules; shows what first."""
     rules = {
         "history_since": history_older,
         "history_count": history_count,

@@ -396,7 +396,7 @@ impl Store {
         Grep::new(py, self.open(py)?, options, keep)
     }
 
-    #[pyo3(signature = (texts, lines, filter, *, all, dry_run, token, live_vectors))]
+    #[pyo3(signature = (texts, lines, filter, *, everything, dry_run, token, live_vectors))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
     fn forget(
         &self,
@@ -404,7 +404,7 @@ impl Store {
         texts: Vec<Text>,
         lines: Vec<(Text, Count, Count)>,
         filter: &SearchFilter,
-        all: bool,
+        everything: bool,
         dry_run: bool,
         token: Option<Text>,
         live_vectors: Option<Vec<[u8; 16]>>,
@@ -413,7 +413,7 @@ impl Store {
         let request = ForgetRequest {
             texts: texts.into_iter().map(String::from).collect(),
             lines: lines.collect(),
-            all,
+            all: everything,
             filter: filter.filter.clone(),
             ..ForgetRequest::default()
         };
@@ -440,8 +440,7 @@ impl Store {
         dry_run: bool,
         live_vectors: Option<Vec<[u8; 16]>>,
     ) -> PyResult<Retained> {
-        let rules =
-            rules(history_since, history_count, sessions_since, session_count, total_bytes);
+        let rules = rules(history_since, history_count, sessions_since, session_count, total_bytes);
         let found = self.call(py, |store, interrupt| {
             store.retain(&rules, dry_run, live_vectors.as_deref(), interrupt)
         })?;

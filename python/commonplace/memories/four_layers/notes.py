@@ -94,8 +94,9 @@ class LayerNotes:
     @property
     def folders(self) -> list[str]:
         """The folders of the notes, those of the archive too."""
-        places: list[Series | Facts] = [*self._series.values(), *self._archives.values(), self._facts]
-        return [place.folder.rstrip("/") for place in places]
+        places = [*self._series.values(), *self._archives.values()]
+        folders = [self._facts.folder, *(place.folder for place in places)]
+        return [folder.rstrip("/") for folder in folders]
 
     # Reading
 

@@ -85,7 +85,8 @@ impl Store {
                 || rules.session_count.is_some_and(|most| at >= most);
         }
         if let Some(most) = rules.total_bytes {
-            let all = sizes.values().sum::<u64>() + history.iter().map(|one| one.bytes).sum::<u64>();
+            let all =
+                sizes.values().sum::<u64>() + history.iter().map(|one| one.bytes).sum::<u64>();
             let going = history.iter().chain(&sessions).filter(|one| one.goes);
             let mut left = all.saturating_sub(going.map(|one| one.bytes).sum());
             history.sort_by_key(|one| one.time_ms);
@@ -99,7 +100,7 @@ impl Store {
             }
         }
         let retained = Retained::of(history.into_iter().chain(sessions).filter(|one| one.goes));
-        if !dry_run && !(retained.files.is_empty() && retained.revisions.is_empty()) {
+        if !(dry_run || retained.files.is_empty() && retained.revisions.is_empty()) {
             let (files, revisions) = (retained.files.clone(), retained.revisions.clone());
             let request = ForgetRequest { files, revisions, ..ForgetRequest::default() };
             self.forget(&request, None, live_vectors, interrupt)?;
@@ -157,9 +158,7 @@ impl Store {
                 let kept = format!("{OWN}/history/{folder}");
                 let walk = self.root().walk_all(&kept, interrupt, &|_| {}).unwrap_or_default();
                 let kept = walk.files.into_iter().map(|(address, _)| address);
-                revisions.extend(
-                    kept.filter(|one| kept_path(one, "history").is_some_and(&is_own)),
-                );
+                revisions.extend(kept.filter(|one| kept_path(one, "history").is_some_and(&is_own)));
             }
             let bytes = files.iter().filter_map(|path| sizes.get(path)).sum();
             let time_ms = session.last_time();

@@ -38,6 +38,7 @@ pub(crate) use import::read_line;
 pub use import::{ImportSource, MAX_LINE, import, import_sessions, import_with};
 pub use import_state::ImportState;
 pub use session_header::SessionHeader;
+pub(crate) use session_header::title_of_prompt;
 pub use session_record::SessionRecord;
 pub(crate) use session_record::{DESCRIBED_LINES, copies_of};
 pub use sink::{

@@ -127,7 +127,7 @@ impl SessionHeader {
 }
 
 /// The first line of a prompt as a title, without secrets.
-pub(super) fn title_of_prompt(said: &str) -> Option<String> {
+pub(crate) fn title_of_prompt(said: &str) -> Option<String> {
     let redacted = redact_text(&looked_at(said.trim_start()));
     let line = redacted.lines().map(str::trim).find(|line| !line.is_empty());
     line.map(|line| line.chars().take(MAX_TITLE).collect())

@@ -105,6 +105,14 @@ pub struct OpenSession {
 }
 
 impl OpenSession {
+    /// Drops the titles that are not to be kept.
+    pub(crate) fn drop_titles(&mut self, is_dropped: impl Fn(&str) -> bool) {
+        for title in [&mut self.header.title, &mut self.prompt] {
+            title.take_if(|title| is_dropped(title));
+        }
+        self.header.leaf_titles.retain(|_, title| !is_dropped(title));
+    }
+
     /// The header with all that is known.
     #[must_use]
     pub fn header(&self) -> SessionHeader {

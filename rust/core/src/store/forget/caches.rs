@@ -52,8 +52,7 @@ impl Store {
                 continue;
             }
             let is_ledger = name.starts_with(LEDGERS);
-            let is_held =
-                |bytes: &[u8]| texts.are_in(bytes) || !is_ledger && names.are_in(bytes);
+            let is_held = |bytes: &[u8]| texts.are_in(bytes) || !is_ledger && names.are_in(bytes);
             let bytes = self.read_own(&address)?;
             if !is_held(&bytes) {
                 continue;
@@ -145,7 +144,8 @@ fn live_records(bytes: &[u8], live: &FxHashSet<&[u8]>) -> Option<Vec<u8>> {
     let dims = usize::try_from(said["dims"].as_u64()?).ok()?;
     let size = dims.checked_mul(4)?.checked_add(KEY + SUM)?;
     let mut left = bytes[..header].to_vec();
-    for record in bytes[header..].chunks_exact(size).filter(|record| live.contains(&record[..KEY])) {
+    for record in bytes[header..].chunks_exact(size).filter(|record| live.contains(&record[..KEY]))
+    {
         left.extend_from_slice(record);
     }
     Some(left)

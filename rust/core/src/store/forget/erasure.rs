@@ -134,9 +134,10 @@ impl Erasure {
         let edits = |edits: &[Edit]| -> Vec<Value> {
             edits.iter().map(|edit| json!([edit.start, edit.end, edit.with])).collect()
         };
-        let files = self.files.iter().map(|(path, file)| {
-            json!([path, file.version, edits(&file.edits), file.whole])
-        });
+        let files = self
+            .files
+            .iter()
+            .map(|(path, file)| json!([path, file.version, edits(&file.edits), file.whole]));
         let own = self.own.iter().map(|(path, own)| json!([path, needles(own)]));
         let hex = |hashes: &[u128]| -> Vec<String> {
             hashes.iter().map(|hash| format!("{hash:032x}")).collect()
@@ -154,9 +155,8 @@ impl Erasure {
 
     fn from_json(value: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let texts = |value: &Value| -> Option<Vec<String>> {
-            value.as_array()?.iter().map(text).collect()
-        };
+        let texts =
+            |value: &Value| -> Option<Vec<String>> { value.as_array()?.iter().map(text).collect() };
         let needles = |value: &Value| -> Option<Vec<Needle>> {
             let needle = |value: &Value| {
                 Some(Needle { text: text(&value[0])?, ignore_case: value[1].as_bool()? })

@@ -138,11 +138,18 @@ impl Store {
         if self.root().stat_own(&erasure::journal_path()).is_err() {
             return Ok(());
         }
-        self.files.recover()?;
-        let guard = self.files.begin()?;
-        match Erasure::load(self.root())? {
-            Some(erasure) => self.apply_erasure(&guard, &erasure, None),
-            None => Ok(()),
+        let finish = || -> Result<()> {
+            self.files.recover()?;
+            let guard = self.files.begin()?;
+            match Erasure::load(self.root())? {
+                Some(erasure) => self.apply_erasure(&guard, &erasure, None),
+                None => Ok(()),
+            }
+        };
+        match finish() {
+            // it was not killed: it is at work
+            Err(Error::Busy { .. }) => Ok(()),
+            done => done,
         }
     }
 }

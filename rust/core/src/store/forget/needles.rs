@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_text_is_found_in_any_form() {
-        let needles = Needles::new(&[Needle::typed("café in lisbon"), Needle::exact("Rex")]).unwrap();
+        let needles =
+            Needles::new(&[Needle::typed("café in lisbon"), Needle::exact("Rex")]).unwrap();
         for text in [
             "the café in Lisbon.",
             "café\n  in\tLisbon",

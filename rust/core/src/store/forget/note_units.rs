@@ -237,7 +237,10 @@ mod tests {
             ("One.\nMy dog is\ncalled Rex.\nTwo.\n", "One.\nTwo.\n"),
             ("| a | b |\n|---|---|\n| Rex | 1 |\n| c | 2 |\n", "| a | b |\n|---|---|\n| c | 2 |\n"),
             ("# Rex\n\ntext\n", "text\n"),
-            ("# T\n\n## Mon\n- Date: 2026-02-24\n\nRex.\n\nMore.\n\n## Tue\n\nb\n", "# T\n\n## Tue\n\nb\n"),
+            (
+                "# T\n\n## Mon\n- Date: 2026-02-24\n\nRex.\n\nMore.\n\n## Tue\n\nb\n",
+                "# T\n\n## Tue\n\nb\n",
+            ),
             ("a\n\nRex\n\nb\n", "a\n\nb\n"),
             ("- a\r\n- Rex\r\n- b\r\n", "- a\r\n- b\r\n"),
             ("x\n", "x\n"),
@@ -246,6 +249,9 @@ mod tests {
             assert_eq!(left(text, "Rex"), after, "{text:?}");
         }
         assert_eq!(left("- a b\n- c d\n- e\n", "b\n- c"), "- e\n");
-        assert_eq!(left("## x\n<!--\nMETA:\n- id: \"1\"\n- m: {\"a\":\"caf\\u00e9\"}\n-->\n\ny\n", "café"), "");
+        assert_eq!(
+            left("## x\n<!--\nMETA:\n- id: \"1\"\n- m: {\"a\":\"caf\\u00e9\"}\n-->\n\ny\n", "café"),
+            ""
+        );
     }
 }

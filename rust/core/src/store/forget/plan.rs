@@ -141,6 +141,7 @@ impl Draft<'_> {
             let is_taken = |hash: &u128| self.tombstones.messages.contains(hash);
             let found = lines_with(&file, &selection, &is_taken, self.interrupt)?;
             self.erasure.messages.extend(found.messages);
+            self.erasure.texts.extend(found.titles.iter().map(|title| title_hash(title)));
         }
         let file = FileErasure { whole: true, ..FileErasure::default() };
         self.erasure.files.insert(path.to_owned(), file);

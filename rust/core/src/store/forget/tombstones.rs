@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::{Error, Result};
-use crate::files::timestamp;
 use crate::files::paths::OWN;
 use crate::files::platform::sync_file;
 use crate::files::root::Root;
 use crate::files::side_files::Access;
+use crate::files::timestamp;
 
 /// Below [`OWN`].
 pub(super) const FILE: &str = "forgotten.jsonl";

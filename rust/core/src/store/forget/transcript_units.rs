@@ -13,6 +13,7 @@ use crate::error::{Error, Interrupt, Result};
 use crate::filter::SearchFilter;
 use crate::grep::TranscriptLine;
 use crate::messages::fields::trim;
+use crate::messages::formats::title_of_prompt;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{ParsedLine, parse_lazy};
 use crate::messages::message_key::MessageKey;
@@ -45,7 +46,7 @@ pub(super) struct FoundLines {
     pub passages: Vec<Passage>,
     /// Hashes by which the messages are stored.
     pub messages: Vec<u128>,
-    /// Titles that are forgotten with them.
+    /// Titles of sessions that are forgotten with them, also those that an import would make.
     pub titles: Vec<String>,
     /// Lines that are too long to be read.
     pub unread: u64,
@@ -89,18 +90,22 @@ pub(super) fn lines_with(
             return;
         }
         let parsed = parse_lazy(line);
-        let is_named = selection.lines.iter().any(|&(first, last)| (first..=last).contains(&number));
+        let is_named =
+            selection.lines.iter().any(|&(first, last)| (first..=last).contains(&number));
         let held = || selection.all || selection.needles.are_in(line);
         let said = match &parsed {
             ParsedLine::Message(message) => {
                 let hash = MessageKey::of(line).map(|key| ordinals.next_free(key, path, is_taken));
                 let is_admitted =
                     || selection.filter.admits_fields(&TranscriptLine { path, message });
-                if !is_named && !(is_admitted() && held()) {
+                if !(is_named || is_admitted() && held()) {
                     return;
                 }
                 found.messages.extend(hash);
                 let said = message.text(false);
+                if matches!(&*message.role(), "user" | "human") {
+                    found.titles.extend(title_of_prompt(&said));
+                }
                 if said.trim().is_empty() { message.tools() } else { said }
             }
             ParsedLine::Blank => return,
@@ -121,7 +126,9 @@ pub(super) fn lines_with(
     let own = Needles::new(&found.own)?;
     for (start, line) in sessions {
         let is_said = |text: &str| {
-            own.are_in(text.as_bytes()) || selection.needles.are_in(text.as_bytes())
+            selection.all && !selection.filter.has_fields()
+                || own.are_in(text.as_bytes())
+                || selection.needles.are_in(text.as_bytes())
         };
         if let Some((record, title)) = without_fields(&line, &is_said) {
             found.edits.push(Edit::line(start, &line, &record));

@@ -86,8 +86,8 @@ pub(super) struct MessageIndex {
 impl MessageIndex {
     /// Reads what was saved.
     pub fn open(store: &Store) -> Result<Self> {
-        let mut index = Self::default();
-        index.forgotten = Tombstones::open(store.root())?.messages;
+        let forgotten = Tombstones::open(store.root())?.messages;
+        let mut index = Self { forgotten, ..Self::default() };
         let mut bytes = Vec::new();
         match store.root().open_side(FILE, Access::Read) {
             Ok(mut file) => {
@@ -179,7 +179,9 @@ impl MessageIndex {
             // a line that had no end was taken when it was read before
             let is_taken = |hash: &u128| {
                 forgotten.contains(hash)
-                    || keys.get(hash).is_some_and(|known| (known.file, known.offset) != (number, at))
+                    || keys
+                        .get(hash)
+                        .is_some_and(|known| (known.file, known.offset) != (number, at))
             };
             let hash = key.map(|key| ordinals.next_free(key, path, is_taken));
             let entry = hash.map(|hash| (hash, at, place));

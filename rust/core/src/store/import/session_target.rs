@@ -335,10 +335,11 @@ impl SessionTarget {
 
 /// Says whether a message says, under whatever id, what was forgotten.
 fn is_forgotten(line: &[u8], forgotten: &Tombstones) -> bool {
-    !forgotten.is_empty() && match parse_lazy(line) {
-        ParsedLine::Message(message) => forgotten.hold_text(&message.text(false)),
-        _ => false,
-    }
+    !forgotten.is_empty()
+        && match parse_lazy(line) {
+            ParsedLine::Message(message) => forgotten.hold_text(&message.text(false)),
+            _ => false,
+        }
 }
 
 /// The header as it is stored: its title may be a prompt with a secret in it, or be forgotten.

@@ -193,6 +193,8 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         self.report.imported = imported;
         self.report.imported.redacted = std::mem::take(&mut self.redacted);
         state.is_cut_off = false;
+        let forgotten = self.context.forgotten;
+        state.session.drop_titles(|title| forgotten.hold_title(title));
         let is_resumable = !state.is_whole && self.targets.len() == 1;
         let tail = file.and_then(|file| ledger::tail_hash(file, state.offset));
         if let Some(tail) = tail.filter(|_| is_resumable) {

@@ -270,10 +270,9 @@ impl<'a> ImportTarget<'a> {
             let size = read_line(reader, &mut self.line, longest)
                 .map_err(|error| Error::io("read", &*self.path, error))?;
             let (stored, wanted) = (trim(&self.line), trim(wanted));
-            let stands_for = is_forgotten_record(stored)
-                && (is_forgotten || is_forgotten_record(wanted));
-            let same =
-                stored == wanted || stands_for || differs_only_by_redaction(stored, wanted);
+            let stands_for =
+                is_forgotten_record(stored) && (is_forgotten || is_forgotten_record(wanted));
+            let same = stored == wanted || stands_for || differs_only_by_redaction(stored, wanted);
             // a crash may have left the start of a line, which the next append ended
             let is_damaged = !same
                 && matches!(message::parse_lazy(&self.line), ParsedLine::Bad | ParsedLine::Blank);
