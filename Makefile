@@ -9,7 +9,7 @@ RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-core test-portable test-wine lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
-.PHONY: strace disks test-hosts conformance
+.PHONY: coverage strace disks test-hosts conformance
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -109,6 +109,16 @@ try-wheel: ## install the wheel in dist/ and run its demo
 	@$(TRIED)/$(SCRIPTS)/python -m pip install --quiet --no-index --no-deps --find-links dist commonplace
 	@$(TRIED)/$(SCRIPTS)/python -m pip install --quiet --find-links dist commonplace
 	cd $(TRIED) && $(SCRIPTS)/commonplace demo
+
+# ARGS=tests/memories runs some of the tests; the figure of the first report is to stay above 95 %
+MEASURED := memories extraction conflict entries
+comma := ,
+coverage: .venv/.dev ## run the tests of Python and print how many lines and branches they reach
+	@mkdir -p target/coverage
+	$(BIN)/python -m coverage run -m pytest -q $(ARGS)
+	@$(BIN)/python -m coverage report --fail-under=95 \
+		--include='$(subst $() ,$(comma),$(MEASURED:%=python/commonplace/%/*))'
+	@echo "lines and branches of the whole package: $$($(BIN)/python -m coverage report --format=total) %"
 
 docs: .venv/.docs ## build the documentation into site/, and fail on a dead link
 	$(BIN)/zensical build --clean --strict

@@ -21,6 +21,7 @@ from commonplace.cli import (
     door_commands,
     export_commands,
     mcp_command,
+    memory_commands,
     read_commands,
     run,
     session_commands,
@@ -442,13 +443,14 @@ def test_every_command_has_help_and_json(shell: Shell, name: str) -> None:
 
 
 def test_each_module_registers_its_commands() -> None:
-    found = {run.run.__module__ for run in COMMANDS.values()}
+    found = {getattr(one, "load", one.run).__module__ for one in COMMANDS.values()}
     assert found == {
         module.__name__
         for module in (
             door_commands,
             export_commands,
             mcp_command,
+            memory_commands,
             read_commands,
             session_commands,
             write_commands,

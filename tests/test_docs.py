@@ -17,6 +17,7 @@ import commonplace
 from commonplace.cli import (  # noqa: F401 - they register
     door_commands,
     mcp_command,
+    memory_commands,
     read_commands,
     session_commands,
     write_commands,

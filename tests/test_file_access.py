@@ -59,6 +59,7 @@ ALLOWED = {
     ),
     "conflict/tables.py": ({"read_text"}, "rules that are part of the package"),
     "extraction/rule_tables.py": ({"read_text"}, "rules that are part of the package"),
+    "cli/memory_commands.py": ({"is_file"}, "a conversation named on the command line"),
     "cli/options.py": ({"read_bytes"}, "a file named on the command line"),
     "doors/capture.py": ({"is_file", "is_dir", "stat", "iterdir"}, "transcripts of other programs"),
     "doors/doctor.py": (

@@ -17,7 +17,7 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "locks", "timestamps", "typed_dict"},
-    {"citation", "paths", "redaction"},
+    {"arguments", "citation", "paths", "redaction"},
     {"transcript", "side_files", "records", "protocols", "search_filter", "stamp", "longmemeval"},
     {"files"},
     {"store"},

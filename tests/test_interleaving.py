@@ -33,7 +33,7 @@ from commonplace.memories import (
     WorldAndAgents,
 )
 from commonplace.memories.overview_and_detail.folder import session_folder
-from commonplace.tools import tools_for
+from commonplace.tools import tools_for, tools_of
 from tests.doubles import SECOND, Clock
 
 RARE = ("zyzzyva", "quokka", "蜂鸟")
@@ -127,7 +127,11 @@ class Program:
             "planner": WorldAndAgents(store, "planner", clock=clock),
             "coder": WorldAndAgents(store, "coder", clock=clock),
         }
-        self.tools = {name: tools_for(system, longest=ALL) for name, system in systems.items()}
+        # also those that erase
+        self.tools = {
+            name: tools_for(system, only=tools_of(type(system)), longest=ALL)
+            for name, system in systems.items()
+        }
 
     def call(self, system: str, tool: str, **arguments: Any) -> Any:
         """Call a tool as a model does; return text as it is, and JSON as what it says."""

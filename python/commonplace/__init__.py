@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         EncodingError,
         FormatError,
         InDoubt,
+        InvalidArgument,
         MemoryLimit,
         ModelError,
         NotFound,
@@ -62,6 +63,7 @@ __all__ = [
     "Imported",
     "ImportedSource",
     "InDoubt",
+    "InvalidArgument",
     "Match",
     "MemoryLimit",
     "Message",
@@ -96,7 +98,8 @@ _ORIGINS = {
     ),
     "errors": (
         "Busy CommonplaceError CompactionFailed Conflict EncodingError FormatError InDoubt"
-        " MemoryLimit ModelError NotFound PatchFailed QueryError Refused StorageError ToolError"
+        " InvalidArgument MemoryLimit ModelError NotFound PatchFailed QueryError Refused"
+        " StorageError ToolError"
     ),
     "store": "Store find_root open",
     "transcript": "Transcript",

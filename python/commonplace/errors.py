@@ -12,6 +12,7 @@ CommonplaceError
 ├── MemoryLimit    more memory than there may be (also MemoryError)
 ├── QueryError     a query or pattern that cannot be run (also ValueError)
 ├── FormatError    a file that is not in a form we read (also ValueError)
+├── InvalidArgument  an argument of the wrong type, or out of its range (also TypeError, ValueError)
 ├── ToolError      a tool called wrongly; it says what would be right (also ValueError)
 ├── ModelError     a model that failed, or broke its protocol (also RuntimeError)
 └── CompactionFailed  no summary worth having, or a copy that does not read back
@@ -96,6 +97,12 @@ class FormatError(CommonplaceError, ValueError):
     """A file that is not in a form we read."""
 
     code = "format"
+
+
+class InvalidArgument(CommonplaceError, TypeError, ValueError):
+    """An argument of the wrong type, empty, or out of its range; nothing was changed."""
+
+    code = "argument"
 
 
 class ToolError(CommonplaceError, ValueError):

@@ -46,6 +46,9 @@ def _run(arguments: Sequence[str]) -> int:
     from commonplace.cli import read_commands, session_commands, write_commands  # noqa: F401
 
     # isort: split
+    from commonplace.cli import memory_commands  # noqa: F401
+
+    # isort: split
     from commonplace.cli import door_commands, export_commands, mcp_command  # noqa: F401
 
     if given.completion:
@@ -58,7 +61,7 @@ def _run(arguments: Sequence[str]) -> int:
         return FOUND
     command, fields = parse_command(name, words)
     if fields is None:
-        print(help_of(name), end="")
+        print(help_of(command), end="")
         return FOUND
     memory_limit = given.memory_limit and given.memory_limit << 20
     return command.run(RootOptions(given.root, memory_limit), **fields)

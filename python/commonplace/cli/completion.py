@@ -95,4 +95,4 @@ def completion(shell: str) -> str:
         known = ", ".join(shtab.SUPPORTED_SHELLS)
         raise UsageError(f"there is no completion for {shell!r}, only for {known}")
     functions: Any = SHELL_FUNCTIONS
-    return str(shtab.complete(full_parser(), shell=shell, preamble=functions))
+    return str(shtab.complete(full_parser(with_groups=True), shell=shell, preamble=functions))

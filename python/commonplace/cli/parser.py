@@ -34,11 +34,28 @@ class Argument:
 
 
 class Command:
-    """A command: the function that runs it, and its arguments."""
+    """A command: its name, the function that runs it, and its arguments."""
 
-    def __init__(self, run: Callable[..., int], arguments: tuple[Argument, ...]) -> None:
-        self.run, self.arguments = run, arguments
+    def __init__(self, name: str, run: Callable[..., int], arguments: tuple[Argument, ...]) -> None:
+        self.name, self.run, self.arguments = name, run, arguments
         self.help = (run.__doc__ or "").strip().split("\n")[0]
+
+
+class CommandGroup(Command):
+    """A command that has commands of its own: `commonplace profile remember`.
+
+    They are made when one is asked for. The arguments are options that each of them takes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[], dict[str, Command]],
+        arguments: tuple[Argument, ...],
+    ) -> None:
+        super().__init__(name, lambda: 0, arguments)
+        self.load = load
+        self.help = (load.__doc__ or "").strip().split("\n")[0]
 
 
 class RootOptions:
@@ -60,8 +77,22 @@ def command(*arguments: Argument) -> Callable[[Callable[..., int]], Callable[...
     """Register a function as the command of its name, with these arguments."""
 
     def register(run: Callable[..., int]) -> Callable[..., int]:
-        COMMANDS[run.__name__.rstrip("_").replace("_", "-")] = Command(run, arguments)
+        name = run.__name__.rstrip("_").replace("_", "-")
+        COMMANDS[name] = Command(name, run, arguments)
         return run
+
+    return register
+
+
+def command_group(
+    *options: Argument,
+) -> Callable[[Callable[[], dict[str, Command]]], Callable[[], dict[str, Command]]]:
+    """Register a function that gives commands by name as the group of its own name."""
+
+    def register(load: Callable[[], dict[str, Command]]) -> Callable[[], dict[str, Command]]:
+        name = load.__name__.replace("_", "-")
+        COMMANDS[name] = CommandGroup(name, load, options)
+        return load
 
     return register
 
@@ -108,7 +139,14 @@ GLOBAL = (
 class _Formatter(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         # argparse asks for the width by way of shutil, for each option
-        super().__init__(prog, width=_width())
+        super().__init__(prog, max_help_position=26, width=_width())
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Add an argument; the names of commands count as far in as they are printed."""
+        super().add_argument(action)
+        for one in self._iter_indented_subactions(action):
+            length = len(self._format_action_invocation(one)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, length)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
@@ -182,19 +220,45 @@ def parse_command(name: str, words: Sequence[str]) -> tuple[Command, dict[str, A
         hint = _closest(name, COMMANDS) or "commonplace --help lists them"
         raise UsageError(f"there is no command {name!r}; {hint}")
     found = COMMANDS[name]
+    if isinstance(found, CommandGroup):
+        found, words = _of_group(found, words)
     cut = words.index("--") if "--" in words else len(words)
     if {"-h", "--help"} & {*words[:cut]}:
         return found, None
     options = [one for one in found.arguments if one.is_option]
-    given, others = _parser(name, options).parse_known_args(words[:cut])
+    given, others = _parser(found.name, options).parse_known_args(words[:cut])
     for word in others:
         if word.startswith("-") and word != "-" and " " not in word:
             raise UsageError(_unknown_option(word, options))
     places = [one for one in found.arguments if not one.is_option]
-    return found, vars(given) | _placed(name, places, [*others, *words[cut + 1 :]])
+    return found, vars(given) | _placed(found, places, [*others, *words[cut + 1 :]])
 
 
-def _placed(name: str, places: Sequence[Argument], words: list[str]) -> dict[str, Any]:
+def _of_group(group: CommandGroup, words: Sequence[str]) -> tuple[Command, list[str]]:
+    """Return the command of a group that is asked for, and the other words.
+
+    Raises:
+        UsageError: There is no such command.
+    """
+    valued = {name for one in group.arguments if "action" not in one.settings for name in one.names}
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        if words[at] in {"-h", "--help"}:
+            return group, ["--help"]
+        at += 2 if words[at] in valued else 1
+    inner = group.load()
+    if at >= len(words):
+        raise UsageError(
+            f"say what to do: commonplace {group.name} {', '.join(inner)}; with --help each says "
+            "what it takes"
+        )
+    if words[at] not in inner:
+        hint = _closest(words[at], inner) or f"commonplace {group.name} --help lists them"
+        raise UsageError(f"there is no command '{group.name} {words[at]}'; {hint}")
+    return inner[words[at]], [*words[:at], *words[at + 1 :]]
+
+
+def _placed(command: Command, places: Sequence[Argument], words: list[str]) -> dict[str, Any]:
     """Return the positional arguments by name."""
     found: dict[str, Any] = {}
     for place in places:
@@ -202,18 +266,21 @@ def _placed(name: str, places: Sequence[Argument], words: list[str]) -> dict[str
         typed = place.settings.get("type", str)
         if not words and arity not in {"?", "*"}:
             missing = f"the argument {place.names[0]} is missing"
-            raise UsageError(f"{missing}: {_usage(name)}")
-        if arity in {"*", "+"}:
-            found[place.names[0]], words = [typed(word) for word in words], []
-        else:
-            found[place.names[0]] = typed(words.pop(0)) if words else None
+            raise UsageError(f"{missing}: {_usage(command)}")
+        try:
+            if arity in {"*", "+"}:
+                found[place.names[0]], words = [typed(word) for word in words], []
+            else:
+                found[place.names[0]] = typed(words.pop(0)) if words else None
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"argument {place.names[0]}: {error}") from None
     if words:
-        raise UsageError(f"{words[0]!r} is an argument too many: {_usage(name)}")
+        raise UsageError(f"{words[0]!r} is an argument too many: {_usage(command)}")
     return found
 
 
-def _usage(name: str) -> str:
-    usage = _parser(name, [one for one in COMMANDS[name].arguments if not one.is_option])
+def _usage(command: Command) -> str:
+    usage = _parser(command.name, [one for one in command.arguments if not one.is_option])
     return " ".join(usage.format_usage().split()[1:])
 
 
@@ -235,23 +302,35 @@ def _closest(word: str, known: Iterable[str]) -> str:
     return f"did you mean {meant[0]!r}?" if meant else ""
 
 
-def full_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands, for help and completion."""
+def full_parser(*, with_groups: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of all commands, for help; for completion with the commands of groups."""
     about = "Memory in plain files: Markdown notes and messages.jsonl, searched at once."
     parser = _parser("", GLOBAL, about)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name, one in COMMANDS.items():
-        sub = commands.add_parser(name, help=one.help, add_help=False)
-        for each in (*one.arguments, HELP):
-            each.add_to(sub)
+    _add_commands(parser, COMMANDS, with_groups=with_groups)
     return parser
 
 
-def help_of(name: str) -> str:
-    """Return the help of a command."""
+def _add_commands(
+    parser: argparse.ArgumentParser, commands: dict[str, Command], *, with_groups: bool
+) -> None:
+    added = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, one in commands.items():
+        sub = added.add_parser(name, help=one.help, add_help=False)
+        for each in (*one.arguments, HELP):
+            each.add_to(sub)
+        if with_groups and isinstance(one, CommandGroup):
+            _add_commands(sub, one.load(), with_groups=False)
+
+
+def help_of(command: Command) -> str:
+    """Return the help of a command; that of a group lists its commands."""
     from inspect import getdoc
 
-    found = COMMANDS[name]
-    parser = _parser(name, (*found.arguments, HELP), getdoc(found.run))
-    parser.usage = f"{_usage(name)} [options]"
+    if isinstance(command, CommandGroup):
+        parser = _parser(command.name, (*command.arguments, HELP), getdoc(command.load))
+        _add_commands(parser, command.load(), with_groups=False)
+        parser.usage = f"commonplace {command.name} COMMAND [options]"
+        return parser.format_help()
+    parser = _parser(command.name, (*command.arguments, HELP), getdoc(command.run))
+    parser.usage = f"{_usage(command)} [options]"
     return parser.format_help()

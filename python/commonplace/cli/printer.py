@@ -163,6 +163,16 @@ class Printer:
         if text:
             print(clean(text).removesuffix("\n"), flush=True)
 
+    def folded(self, text: str, indent: int = 0, end: str = "") -> None:
+        """Print a text below what it belongs to, then `end`; a narrow screen folds its lines."""
+        lines = [f"{' ' * indent}{line}".rstrip() for line in text.splitlines()]
+        tail: list[Part] = [(f"  {end}", "dim")] if end else []
+        if len(lines) != 1:
+            self.text("\n".join(lines))
+            lines = []
+        if lines or tail:
+            self.line(*lines, *tail)
+
     def hits(self, hits: Hits, *, brief: bool = False) -> None:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line

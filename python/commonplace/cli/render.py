@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from commonplace.evaluation import Scores
 
 UNBROKEN = 100_000
+# What begins an item of a list
+LIST_MARKER = re.compile(r"\s*(?:[-*+]|\d+\.)\s+")
 # The most columns of a brief line, and all it has where there is no terminal
 BRIEF = 110
 # The most columns of a paragraph
@@ -88,6 +91,27 @@ class Screen(Printer):
         """Print the text of a file as it is, but for control characters."""
         if text:
             self.put(Text(clean(text).removesuffix("\n")))
+
+    def folded(self, text: str, indent: int = 0, end: str = "") -> None:
+        """Print a text folded at spaces, each line of it as far in as it begins."""
+        if not self.out.is_terminal:
+            super().folded(text, indent, end)
+            return
+        width = min(self.out.width, READABLE)
+        lines = clean(text).splitlines()
+        for line in lines:
+            begins = indent + len(line) - len(line.lstrip())
+            # what is behind a list marker or a number begins there
+            marker = LIST_MARKER.match(line)
+            hang = begins + (len(marker[0].lstrip()) if marker else 0)
+            shown = Text(line.lstrip())
+            if end and len(lines) == 1:
+                shown.append(f"  {one_line(end)}", style="dim")
+            for number, part in enumerate(shown.wrap(self.out, max(20, width - hang)) or [Text()]):
+                part.rstrip()
+                self.out.print(Text(" " * (hang if number else begins)) + part, soft_wrap=True)
+        if end and len(lines) != 1:
+            self.line(" " * indent, (end, "dim"))
 
     def title(self, text: str) -> None:
         """Print a headline: a rule on a terminal, a line of its own elsewhere."""

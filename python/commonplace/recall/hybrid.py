@@ -32,7 +32,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from commonplace._core import Hit, Hits, SearchFilter
-from commonplace.errors import ModelError, Refused
+from commonplace.arguments import checks_arguments
+from commonplace.errors import InvalidArgument, ModelError, Refused
 from commonplace.protocols import Embedder
 from commonplace.search_filter import given_filter
 from commonplace.store import Store
@@ -111,8 +112,8 @@ class HybridSearch:
         text_of: What the embedder is given of a document; see `Vectors`.
 
     Raises:
-        ValueError: A weight is negative or no number, or both are 0, or another argument is out
-            of its range.
+        InvalidArgument: A weight is negative or no number, or both are 0, or another argument is of
+            another type or out of its range.
 
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())
@@ -122,6 +123,7 @@ class HybridSearch:
     ([('user.md#L3', 1.0)], ['found by words only: there is no embedder'])
     """
 
+    @checks_arguments
     def __init__(
         self,
         store: Store,
@@ -134,13 +136,13 @@ class HybridSearch:
         text_of: Callable[[Hit], str] | None = None,
     ) -> None:
         if not all(0 <= weight < math.inf for weight in weights):
-            raise ValueError(f"weights are two numbers of 0 or more, not {weights!r}")
+            raise InvalidArgument(f"weights are two numbers of 0 or more, not {weights!r}")
         if not any(weights):
-            raise ValueError("one of the weights must be above 0")
+            raise InvalidArgument("one of the weights must be above 0")
         if half_life is not None and not 0 < half_life < math.inf:
-            raise ValueError(f"a half-life is a number of days above 0, not {half_life!r}")
+            raise InvalidArgument(f"a half-life is a number of days above 0, not {half_life!r}")
         if math.isnan(floor) or math.isnan(duplicates):
-            raise ValueError("floor and duplicates must be numbers")
+            raise InvalidArgument("floor and duplicates must be numbers")
         self._store = store
         self._weights = weights
         self._floor = floor

@@ -2,7 +2,7 @@
 
 A model that guesses a name learns the right one from the error, so that its next attempt
 succeeds; what it wrote in its own way, but meant rightly (a number or a list as text, null for
-nothing), is understood.
+nothing; keepLast for keep_last), is understood.
 """
 
 from __future__ import annotations
@@ -118,10 +118,11 @@ class Signature:
             raise ToolError(f"{self.name} takes an object of: {', '.join(shapes)}")
         given = {
             name: _unquoted(value, shapes.get(name, {}))
-            for name, value in arguments.items()
+            for name, value in _respelled(arguments, self.parameters).items()
             if value is not None or not self._has_default(name)
         }
         try:
+            given = {name: _respelled(part, shapes.get(name, {})) for name, part in given.items()}
             _check_names(given, self.parameters, self.name)
             # what is no JSON a tool could take and never give back
             msgspec.json.encode(given)
@@ -172,6 +173,16 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     scored = [(_similarity(name, other), other) for other in names]
     score, likely = max(scored, default=(0.0, ""))
     return likely if score > 0.6 else None
+
+
+def snake_case(name: str) -> str:
+    """Return a name in camel case as Python writes it.
+
+    >>> snake_case("keepLast"), snake_case("keep_last"), snake_case("Path")
+    ('keep_last', 'keep_last', 'Path')
+    """
+    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return name if spelled == name else spelled.lower()
 
 
 def _similarity(one: str, other: str) -> float:
@@ -239,6 +250,26 @@ def _unquoted(value: Any, shape: Mapping[str, Any]) -> Any:
         return msgspec.json.decode(value)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return value
+
+
+def _respelled(value: Any, shape: Mapping[str, Any]) -> Any:
+    """Return a value whose names in camel case are those that its shape has in snake case."""
+    items = shape.get("items", {})
+    if isinstance(value, list) and items:
+        return [_respelled(part, items) for part in value]
+    shapes = [part for part in (shape, *shape.get("anyOf", ())) if "properties" in part]
+    if not isinstance(value, Mapping) or not shapes:
+        return value
+    known = shapes[0]["properties"]
+    names = {
+        name: snake
+        for name in map(str, value)
+        if name not in known and (snake := snake_case(name)) in known and snake not in value
+    }
+    return {
+        names.get(str(name), name): _respelled(part, known.get(names.get(str(name), name), {}))
+        for name, part in value.items()
+    }
 
 
 def _check_names(value: Any, shape: Mapping[str, Any], where: str) -> None:

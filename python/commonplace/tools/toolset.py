@@ -2,23 +2,27 @@
 
 A tool is a method that `@tool(effect)` marks: its name, its docstring and its annotations are the
 schema. `tools_for(memory)` gives the set of a memory; `Toolset.call()` runs one as a model asks for
-it.
+it. Sets of several memories are added up, under prefixes where two tools share a name.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import msgspec
 
-from commonplace.errors import CommonplaceError, ToolError
+from commonplace.arguments import at_least, checks_arguments
+from commonplace.errors import CommonplaceError, InvalidArgument, ToolError
 from commonplace.records import FIELDS, record
-from commonplace.tools.schema import Signature, nearest
+from commonplace.tools.prefix import with_prefix
+from commonplace.tools.schema import Signature, nearest, snake_case
+from commonplace.tools.versioned_text import VersionedText, with_versions
 
-Effect = Literal["reads", "adds", "replaces"]
+Effect = Literal["reads", "adds", "replaces", "erases"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -35,9 +39,9 @@ _START = {
 class Tool:
     """One method that a model may call.
 
-    `effect` says whether it reads, adds to what is there, or replaces some of it. `pages` says
-    that its answer is given from `start` on; a function with a `start` of its own sees to it,
-    in characters of its answer as well.
+    `effect` says whether it reads, adds to what is there, replaces some of it, or erases all of
+    a kind at once. `pages` says that its answer is given from `start` on; a function with a `start`
+    of its own sees to it, in characters of its answer as well.
     """
 
     signature: Signature
@@ -91,6 +95,24 @@ class Toolset:
     tools: tuple[Tool, ...]
     longest: int = LONGEST
 
+    def __post_init__(self) -> None:
+        at_least(1, longest=self.longest)
+        counts = Counter(tool.name for tool in self.tools)
+        if twice := [name for name, count in counts.items() if count > 1]:
+            raise ToolError(
+                f"there are two tools of the name {', '.join(f'`{name}`' for name in twice)}: give "
+                "those of one memory a prefix, tools_for(memory, prefix=…), or leave some out with "
+                "only=…"
+            )
+
+    def __add__(self, other: Toolset) -> Toolset:
+        """Return the tools of both; an answer is as long as the shorter limit allows.
+
+        Raises:
+            ToolError: A name is in both.
+        """
+        return Toolset(self.tools + other.tools, min(self.longest, other.longest))
+
     def __repr__(self) -> str:
         return f"Toolset({', '.join(tool.name for tool in self.tools)})"
 
@@ -104,8 +126,9 @@ class Toolset:
             ToolError: There is none; the nearest is named.
         """
         known = {tool.name: tool for tool in self.tools}
-        if name in known:
-            return known[name]
+        for spelled in (name, snake_case(name)):
+            if spelled in known:
+                return known[spelled]
         meant = nearest(name, known)
         maybe = f", perhaps `{meant}` is meant" if meant else ""
         raise ToolError(f"there is no tool `{name:.60}`{maybe}: there are {', '.join(known)}")
@@ -149,7 +172,8 @@ class Toolset:
         """Call a tool and return its answer as text for a model: text as it is, else JSON.
 
         An answer that is longer than `longest` characters is cut, and says at its end how to get
-        the rest.
+        the rest. Behind it stand the versions of what was read (`VersionedText`), if a tool of the
+        set takes them.
 
         Args:
             name: Of the tool.
@@ -165,17 +189,25 @@ class Toolset:
         >>> toolset.call("memory_read", '{"path": "facts/user.md"}')
         '# User'
         """
+        tool = self[name]
         answer, start, skipped = self._answer(name, arguments)
         text = answer if isinstance(answer, str) else _json(answer)
         if start > len(text):
-            raise ToolError(f"{name}: the answer has {len(text)} characters, none at {start}")
+            raise ToolError(f"{tool.name}: the answer has {len(text)} characters, none at {start}")
         end = start + self.longest
-        if end >= len(text):
-            return text[start:]
-        rest = f"for the rest call {name} again with start={skipped + end}"
-        place = f"characters {skipped + start} to {skipped + end} of {skipped + len(text)}"
-        more = rest if self[name].is_continued else "cut here"
-        return f"{text[start:end]}\n[{place}; {more}]"
+        page = text[start:end]
+        if end < len(text):
+            rest = f"for the rest call {tool.name} again with start={skipped + end}"
+            place = f"characters {skipped + start} to {skipped + end} of {skipped + len(text)}"
+            more = rest if tool.is_continued else "cut here"
+            page = f"{page}\n[{place}; {more}]"
+        if isinstance(answer, VersionedText) and self._takes_versions():
+            return with_versions(page, answer.versions)
+        return page
+
+    def _takes_versions(self) -> bool:
+        """Return whether a tool of the set asks for the version that an answer gave."""
+        return any("expected_version" in tool.parameters["properties"] for tool in self.tools)
 
     def _answer(
         self, name: str, arguments: Mapping[str, Any] | str | bytes
@@ -190,14 +222,18 @@ class Toolset:
         except CommonplaceError:
             raise
         except (TypeError, ValueError, OverflowError) as error:
-            raise ToolError(f"{name}: {error}") from error
+            raise ToolError(f"{tool.name}: {error}") from error
 
 
 def tool(effect: Effect) -> Callable[[Method], Method]:
     """Mark a method as a tool.
 
     Args:
-        effect: What it does to what is there: `"reads"`, `"adds"` or `"replaces"`.
+        effect: What it does to what is there: `"reads"`, `"adds"`, `"replaces"`, or `"erases"` for
+            what a model is not given unless it is asked for by name (`tools_for(only=…)`).
+
+    When it is called, also directly, its arguments are checked by their annotations; an
+    `InvalidArgument` names the wrong one.
 
     >>> class Diary:
     ...     @tool("adds")
@@ -209,8 +245,9 @@ def tool(effect: Effect) -> Callable[[Method], Method]:
     """
 
     def mark(method: Method) -> Method:
-        setattr(method, _MARK, effect)
-        return method
+        checked = checks_arguments(method)
+        setattr(checked, _MARK, effect)
+        return checked
 
     return mark
 
@@ -232,21 +269,51 @@ def tools_of(memory_class: type) -> dict[str, Effect]:
     return effects
 
 
-def tools_for(memory: object, *, longest: int = LONGEST) -> Toolset:
-    """Return the tools of a memory.
+def tools_for(
+    memory: object,
+    *,
+    prefix: str = "",
+    only: Iterable[str] | None = None,
+    longest: int = LONGEST,
+) -> Toolset:
+    """Return the tools of a memory, but for those that erase.
 
     Args:
         memory: An object whose class has methods that `@tool` marks, as the five systems have.
+        prefix: Put before the name of each, for a set that is added to another:
+            `tools_for(one) + tools_for(other, prefix="team_")`. Where the description or an error
+            of a tool names another one, that name has the prefix as well.
+        only: The names of the tools to give, without the prefix; also of those that erase.
         longest: Most characters of an answer that `Toolset.call()` gives at once.
 
     Raises:
         TypeError: It has none.
+        ToolError: It has no tool of a name in `only`; the nearest is named.
+        InvalidArgument: The prefix cannot be in the name of a tool, or `only` is one text.
+
+    >>> class Diary:
+    ...     @tool("adds")
+    ...     def note(self, text: str) -> str:
+    ...         "Note something."
+    ...         return text
+    >>> tools_for(Diary()) + tools_for(Diary(), prefix="work_")
+    Toolset(note, work_note)
     """
     effects = tools_of(type(memory))
     if not effects:
         kind = type(memory).__name__
         raise TypeError(f"{kind} has no tools; mark its methods with @commonplace.tools.tool")
-    tools = (Tool.of(getattr(memory, name), effect) for name, effect in effects.items())
+    wanted = {name for name, effect in effects.items() if effect != "erases"}
+    if isinstance(only, str):
+        raise InvalidArgument(f"only is a list of names, not {only!r:.60}")
+    if only is not None:
+        known = Toolset(tuple(Tool.of(getattr(memory, name)) for name in effects))
+        wanted = {known[name].name for name in only}
+    tools = (
+        Tool.of(with_prefix(getattr(memory, name), prefix, effects), effect)
+        for name, effect in effects.items()
+        if name in wanted
+    )
     return Toolset(tuple(tools), longest)
 
 

@@ -93,6 +93,7 @@ def test_list_has_path_summary_and_size(memory: FactsAndEpisodes, store: Store) 
             "path": "facts/user.md",
             "summary": "user name, language, role",
             "size": len(USER.encode()),
+            "version": store.version("data/memory/facts/user.md"),
         }
     ]
 

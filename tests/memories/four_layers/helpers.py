@@ -52,3 +52,5 @@ PIECES = [
 texts = st.text(st.characters(codec="utf-8"), max_size=30) | st.lists(
     st.sampled_from(PIECES), max_size=6
 ).map("".join)
+# what append takes
+filled = texts.filter(str.strip)

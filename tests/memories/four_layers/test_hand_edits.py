@@ -24,6 +24,7 @@ from tests.memories.four_layers.helpers import (
     append,
     contents,
     episodes,
+    filled,
     json_values,
     numbered,
     texts,
@@ -47,7 +48,7 @@ def test_any_record_comes_back_from_its_block(key: str, text: str, metadata: Any
         assert record_of(layer, found[0], "episodes/2026-02.md") == record
 
 
-@given(st.lists(st.tuples(texts, texts), min_size=1, max_size=3))
+@given(st.lists(st.tuples(texts, filled), min_size=1, max_size=3))
 @settings(max_examples=40, deadline=None)
 def test_any_text_goes_through_every_layer(
     roomy: commonplace.Store, pairs: list[tuple[str, str]]
@@ -154,12 +155,12 @@ class Interleaved(StoreMachine):
         self.facts: dict[str, str] = {}
         self.actions: list[str] = []
 
-    @rule(text=texts)
+    @rule(text=filled)
     def append(self, text: str) -> None:
         self.memory.append("episodic", {"content": text})
         self.episodes.append(text)
 
-    @rule(text=texts)
+    @rule(text=filled)
     def add_rule(self, text: str) -> None:
         self.memory.append("procedural", {"content": text, "metadata": {"condition": text}})
         self.actions.append(text)
@@ -239,3 +240,45 @@ class Interleaved(StoreMachine):
 
 TestInterleaved = Interleaved.TestCase
 TestInterleaved.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+
+
+def test_a_fact_that_no_note_can_take_is_refused(
+    memory: FourLayers, store: commonplace.Store
+) -> None:
+    memory.learn({"key": "k", "value": "v"})
+    store.append("facts/k.md", "\n```\nleft open by hand")
+    # under its hash, of a key that has the same name
+    hashed = memory.learn({"key": "K", "value": "v"})["path"]
+    store.write(hashed, "somebody else's note\n")
+    before = {path: store.read(path) for path in ("facts/k.md", hashed)}
+    with pytest.raises(commonplace.FormatError, match="look for a fence left open"):
+        memory.learn({"key": "K", "value": "new"})
+    assert {path: store.read(path) for path in before} == before
+
+
+def test_older_entries_are_named_where_the_heading_was_taken_away(
+    memory: FourLayers, store: commonplace.Store
+) -> None:
+    append(memory, "one", "two", "three")
+    path = "episodes/2026-02.md"
+    store.write(path, store.read(path).partition("\n\n")[2])
+    memory.compact("episodic", {"keep_last": 1, "summarize_older": False})
+    first, _, rest = store.read(path).partition("\n\n")
+    assert first == f"> Older entries: archive/{path}"
+    assert [block.text for block in blocks_of(rest)] == ["three"]
+    assert "one" in store.read(f"archive/{path}")
+
+
+def test_a_note_that_keeps_changing_is_left_as_it_is(
+    memory: FourLayers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(memory, "one", "two")
+
+    def taken(*_: object, **__: object) -> None:
+        raise commonplace.Conflict("somebody writes")
+
+    monkeypatch.setattr(commonplace.Store, "update", taken)
+    monkeypatch.setattr(commonplace.Store, "delete", taken)
+    with pytest.raises(commonplace.Conflict, match="kept changing while entries were taken out"):
+        memory.clear("episodic")
+    assert episodes(memory) == ["one", "two"]

@@ -320,3 +320,14 @@ def test_a_merge_of_any_texts_keeps_both(base: str, ours: str, theirs: str) -> N
         held = merged + "".join(block.text for block in parse(merged))
         for line in {*ours.split("\n"), *theirs.split("\n")} - set(base.split("\n")):
             assert line.strip("# >\r") in held
+
+
+def test_notes_with_two_sections_of_one_name_are_kept_whole() -> None:
+    base = "# N\n\n## A\n\n1\n\n## A\n\n2\n"
+    theirs = base.replace("2", "two")
+    merged, clashes = merge_texts(base, base.replace("1", "one"), theirs, "try")
+    assert clashes == ["the whole note"]
+    assert "\n## A\n\none\n" in merged
+    assert "The note (from branch try)" in merged
+    # once more changes nothing
+    assert merge_texts(base, merged, theirs, "try") == (merged, ["the whole note"])

@@ -16,10 +16,10 @@ from commonplace.store import Store
 
 
 def test_entries_of_one_second_stay_apart(memory: WorldAndAgents, opened: Store) -> None:
-    for text in ("one", "# two", "```\nopen", ""):
+    for text in ("one", "# two", "```\nopen", "-"):
         path = memory.remember(text)["path"]
     note = opened.read(path)
-    assert [block.text for block in parse(note)] == ["one", "# two", "```\nopen", ""]
+    assert [block.text for block in parse(note)] == ["one", "# two", "```\nopen", "-"]
     assert {block.title for block in parse(note)} == {"12:00:00"}
     assert note.count("# 2026-02-24\n") == 1
 

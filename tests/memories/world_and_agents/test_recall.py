@@ -38,9 +38,9 @@ def test_recall_joins_world_memory_and_days(store: Store, clock: Clock) -> None:
     systems = memory.learn_fact("systems", "- DB: PostgreSQL\n")
     people = memory.learn_fact("people", "- Mara\n")
     own = memory.reflect("Be brief.\n")
-    memory.remember("one")
+    one = memory.remember("one")
     clock.now += timedelta(days=1)
-    memory.remember("two")
+    two = memory.remember("two")
     assert memory.recall() == (
         f"## World: people\n(world/people.md, version {people['version']})\n\n- Mara"
         "\n\n---\n\n"
@@ -48,10 +48,12 @@ def test_recall_joins_world_memory_and_days(store: Store, clock: Clock) -> None:
         "\n\n---\n\n"
         f"## MEMORY.md\n(agents/planner/MEMORY.md, version {own['version']})\n\nBe brief."
         "\n\n---\n\n"
-        "## Daily: 2026-02-25\n(agents/planner/daily/2026-02-25.md)\n\n"
+        "## Daily: 2026-02-25\n"
+        f"(agents/planner/daily/2026-02-25.md, version {two['version']})\n\n"
         "# 2026-02-25\n\n## 12:00:00\n\ntwo"
         "\n\n---\n\n"
-        "## Daily: 2026-02-24\n(agents/planner/daily/2026-02-24.md)\n\n"
+        "## Daily: 2026-02-24\n"
+        f"(agents/planner/daily/2026-02-24.md, version {one['version']})\n\n"
         "# 2026-02-24\n\n## 12:00:00\n\none"
     )
 
@@ -94,7 +96,7 @@ def test_days_and_times_are_those_of_the_clocks_zone(opened: Store) -> None:
 
 def test_empty_memory_says_so(memory: WorldAndAgents) -> None:
     assert "Nothing is remembered yet" in memory.recall()
-    memory.reflect("")
+    memory.learn_fact("people", "")
     assert "Nothing is remembered yet" in memory.recall()
 
 

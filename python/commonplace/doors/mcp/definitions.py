@@ -25,7 +25,7 @@ def definition(tool: Tool, *, structured: bool) -> dict[str, Any]:
         "annotations": {"readOnlyHint": tool.read_only, "openWorldHint": False},
     }
     if not tool.read_only:
-        found["annotations"]["destructiveHint"] = tool.effect == "replaces"
+        found["annotations"]["destructiveHint"] = tool.effect in {"replaces", "erases"}
     if structured:
         hints = get_type_hints(tool.function, include_extras=True)
         found["outputSchema"] = _without_descriptions(schema_of(hints["return"]))

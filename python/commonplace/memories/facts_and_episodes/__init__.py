@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 
 from commonplace._core import Written
+from commonplace.arguments import at_least, checks_arguments, has_text
 from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import EncodingError
 from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
 from commonplace.memories.facts_and_episodes.entries import added, continued, entries, is_closed
-from commonplace.memories.facts_and_episodes.index_message import Listed
+from commonplace.memories.facts_and_episodes.index_message import Listed, ListedVersion
 from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
 from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
 from commonplace.memories.facts_and_episodes.usage import FileUsage, Usage
@@ -26,7 +27,7 @@ from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
-from commonplace.tools import tool
+from commonplace.tools import VersionedText, tool
 from commonplace.typed_dict import TypedDict
 
 _DAY = 86_400
@@ -58,6 +59,9 @@ class FactsAndEpisodes:
         month_limit: The size in bytes from which the file of a month goes on as weeks.
         clock: Tells the time.
 
+    Raises:
+        InvalidArgument: An argument is of another type, or the limit below 1.
+
     >>> import commonplace, tempfile
     >>> memory = FactsAndEpisodes(commonplace.open(tempfile.mkdtemp()))
     >>> memory.memory_write("facts/user.md", "# User Facts\n\n- Name: Zhang San\n")["success"]
@@ -69,6 +73,7 @@ class FactsAndEpisodes:
     Use memory_read to load relevant files before responding.
     """
 
+    @checks_arguments
     def __init__(
         self,
         store: Store,
@@ -77,6 +82,7 @@ class FactsAndEpisodes:
         month_limit: int = 64 << 10,
         clock: Callable[[], datetime] = _now,
     ) -> None:
+        at_least(1, month_limit=month_limit)
         self.store = store
         self._folder = folder
         self._clock = clock
@@ -102,9 +108,12 @@ class FactsAndEpisodes:
             NotFound: There is no such file.
             Refused: The path leads out of the memory.
         """
-        text = self._notes.read(path)
+        with self._notes.named_as_given():
+            # before the text, so that a change in between is a conflict and not a loss
+            versions = {path: self._notes.version(path)}
+            text = self._notes.read(path)
         self._usage.note_read(self._notes.full(path), self._clock().timestamp())
-        return text
+        return VersionedText(text, versions)
 
     @tool("replaces")
     @redacts("content")
@@ -129,7 +138,8 @@ class FactsAndEpisodes:
             Conflict: The file is not the expected version.
             Refused: The path leads out of the memory, or is no name for a note.
         """
-        written = self._notes.write(path, _text(content), expected=expected_version)
+        with self._notes.named_as_given():
+            written = self._notes.write(path, _text(content), expected=expected_version)
         return self._receipt(written)
 
     @tool("replaces")
@@ -152,7 +162,8 @@ class FactsAndEpisodes:
             Conflict: The file is not the expected version.
         """
         edits, counts = self._redacted_edits(path, patches)
-        first, last = self._notes.patch(path, edits, expected=expected_version)
+        with self._notes.named_as_given():
+            first, last = self._notes.patch(path, edits, expected=expected_version)
         counted = {"appliedCount": first.applied, "version": last.version}
         return with_redactions(self.store, {**self._receipt(first), **counted}, counts)
 
@@ -183,17 +194,16 @@ class FactsAndEpisodes:
             `success`, `path`, `version`, and where the text that was replaced lies.
 
         Raises:
-            ValueError: The entry is empty.
+            InvalidArgument: The entry is empty.
             Conflict: The file is not the expected version.
             Refused: The path leads out of the memory, or is no name for a note.
         """
-        if not _text(entry).strip():
-            raise ValueError("the entry is empty: give the Markdown that is to be added")
+        has_text(entry=_text(entry))
         summary = _text(summary or "")
         today = self._clock().date()
         if span := Span.of(path):
             block = entries(entry, today if f"{today:%Y-%m}" == span.month else None)
-            with self._turn:
+            with self._turn, self._notes.named_as_given():
                 written = self._months.append(span, block, today, summary, expected_version)
             return self._receipt(written)
 
@@ -202,24 +212,19 @@ class FactsAndEpisodes:
                 return added(note, entries(entry, today))
             return continued(note, entry)
 
-        written = self._notes.change(path, change, summary=summary, expected=expected_version)
+        with self._notes.named_as_given():
+            written = self._notes.change(path, change, summary=summary, expected=expected_version)
         return self._receipt(written)
 
     @tool("reads")
-    def memory_list(self) -> list[Listed]:
-        """List the memory files with a one-line summary each, and their size in bytes.
+    def memory_list(self) -> list[ListedVersion]:
+        """List the memory files with a one-line summary each, their size in bytes and version.
 
         What was archived is not listed; the summary that took its place names it.
         """
-        listed = []
-        for entry in self._notes.files():
-            path = self._notes.relative(entry.path)
-            if entry.kind == "note" and not path.startswith(ARCHIVE):
-                summary = entry.summary or summary_line.make(self._notes.text(path))
-                line = "".join(char for char in " ".join(summary.split()) if char.isprintable())
-                listed.append(Listed(path=path, summary=line, size=entry.size))
-        return listed
+        return [{**file, "version": self._notes.version(file["path"])} for file in self._listed()]
 
+    @checks_arguments
     def index_message(
         self,
         iteration: int,
@@ -241,7 +246,7 @@ class FactsAndEpisodes:
         Returns:
             The message, or None after the first iteration and while there is no memory.
         """
-        files = self.memory_list() if iteration == 1 else []
+        files = self._listed() if iteration == 1 else []
         if not files:
             return None
         return index_message.message(files, self._weight(), budget=budget, measure=measure)
@@ -251,12 +256,12 @@ class FactsAndEpisodes:
 
         What is read here does not count as use.
         """
-        listed = [file["path"] for file in self.memory_list()]
+        listed = [file["path"] for file in self._listed()]
         return {path: self._notes.text(path) for path in listed if path.startswith("facts/")}
 
     def episode_index(self) -> str:
         """Return the lines of the index that are about episodes; empty while there are none."""
-        episodes = [file for file in self.memory_list() if file["path"].startswith(EPISODES)]
+        episodes = [file for file in self._listed() if file["path"].startswith(EPISODES)]
         return "\n".join(index_message.line(file) for file in episodes)
 
     def summarise_months(
@@ -286,6 +291,17 @@ class FactsAndEpisodes:
             return self._months.summarise(older_than, model)
 
     # How
+
+    def _listed(self) -> list[Listed]:
+        """Return the memory files with their summaries."""
+        listed = []
+        for entry in self._notes.files():
+            path = self._notes.relative(entry.path)
+            if entry.kind == "note" and not path.startswith(ARCHIVE):
+                summary = entry.summary or summary_line.make(self._notes.text(path))
+                line = "".join(char for char in " ".join(summary.split()) if char.isprintable())
+                listed.append(Listed(path=path, summary=line, size=entry.size))
+        return listed
 
     def _receipt(self, written: Written) -> dict[str, object]:
         return {**receipt(written), "path": self._notes.relative(written.path)}

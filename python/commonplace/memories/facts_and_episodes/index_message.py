@@ -18,6 +18,12 @@ class Listed(TypedDict):
     size: int
 
 
+class ListedVersion(Listed):
+    """A memory file with its version, as a write takes it."""
+
+    version: str
+
+
 def message(
     files: Sequence[Listed],
     weight: Callable[[str], float],

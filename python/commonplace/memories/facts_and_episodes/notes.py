@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from commonplace._core import Entry, Written
 from commonplace.entries.blocks import parse
-from commonplace.errors import NotFound, Refused
+from commonplace.errors import CommonplaceError, NotFound, Refused
 from commonplace.memories.facts_and_episodes import summary_line
 from commonplace.memories.facts_and_episodes.usage import Usage
 from commonplace.store import Store
@@ -37,6 +38,16 @@ class Notes:
     def relative(self, path: str) -> str:
         """Return the path in the memory of a file of the store."""
         return path.removeprefix(self._folder)
+
+    @contextmanager
+    def named_as_given(self) -> Iterator[None]:
+        """Let errors name files and tools as a model knows them, without the folder."""
+        try:
+            yield
+        except CommonplaceError as error:
+            text = str(error).replace("`list`", "`memory_list`")
+            error.args = (text.replace(self._folder, "") if self._folder else text,)
+            raise
 
     def files(self, folder: str = "") -> list[Entry]:
         """Return the files that there are, with their paths in the store, sorted."""

@@ -24,7 +24,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from commonplace.arguments import at_least, check_fields, checks_arguments, has_text
 from commonplace.entries.compaction import compaction_lock
+from commonplace.errors import InvalidArgument
 from commonplace.memories.four_layers.compaction import (
     compact_notes,
     compact_working,
@@ -33,7 +35,7 @@ from commonplace.memories.four_layers.compaction import (
 )
 from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
 from commonplace.memories.four_layers.json_files import dump, read_files, write_files
-from commonplace.memories.four_layers.notes import LayerNotes
+from commonplace.memories.four_layers.notes import LayerNotes, StoredEntry
 from commonplace.memories.four_layers.terms import by_terms
 from commonplace.memories.four_layers.types import (
     CompactOptions,
@@ -69,6 +71,9 @@ class FourLayers:
         model: Asked for the summaries of `compact`; without it they are made by rules.
         clock: The time, aware of its zone.
 
+    Raises:
+        InvalidArgument: An argument is of another type or out of its range.
+
     >>> import commonplace, tempfile
     >>> memory = FourLayers(commonplace.open(tempfile.mkdtemp()))
     >>> _ = memory.append("episodic", {"content": "Analyzed vulnerabilities in src/"})
@@ -79,6 +84,7 @@ class FourLayers:
     'CSV with headers'
     """
 
+    @checks_arguments
     def __init__(
         self,
         store: Store,
@@ -90,13 +96,12 @@ class FourLayers:
         model: ChatModel | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        if max_working_entries < 1:
-            raise ValueError(f"max_working_entries is 1 or more, not {max_working_entries}")
+        at_least(1, max_working_entries=max_working_entries)
         folder = store.spelled(folder.strip("/"))
         base = f"{folder}/" if folder else ""
         if not shared:
             if not agent or not re.fullmatch(r"\w[\w-]*", agent):
-                raise ValueError(
+                raise InvalidArgument(
                     f"a memory of its own is named by its agent: letters, digits, - and _, not "
                     f"{agent!r:.60}"
                 )
@@ -143,7 +148,8 @@ class FourLayers:
             The receipt of the write with the `id` of the entry.
 
         Raises:
-            ValueError: The entry has no content, or metadata that JSON cannot hold.
+            InvalidArgument: The entry has no content, or a value is of another kind.
+            ValueError: Its metadata is nothing that JSON can hold.
             Conflict: The note is not the expected version; nothing was changed.
         """
         layer = _known(type)
@@ -161,8 +167,11 @@ class FourLayers:
             },
             "the entry",
         )
+        has_text(content=record["content"])
         answer = {"id": record["id"]}
         if layer == "working":
+            if expected_version is not None:
+                raise InvalidArgument("working memory is in no file: it has no expected_version")
             self._working.append(MemoryEntry(**record))
             del self._working[: max(0, len(self._working) - self._most)]
             return {"success": True, **answer}
@@ -196,12 +205,11 @@ class FourLayers:
         """
         _known(type)
         if scoring not in {"bm25f", "terms"}:
-            raise ValueError(f'scoring is "bm25f" or "terms", not {scoring!r:.60}')
-        if limit < 1:
-            raise ValueError(f"limit is 1 or more, not {limit}")
+            raise InvalidArgument(f'scoring is "bm25f" or "terms", not {scoring!r:.60}')
+        at_least(1, limit=limit)
         if scoring == "terms" or type == "working":
             return _copies(by_terms(self._entries(type), query, limit, self._now()))
-        return [entry for entry, _ in self.search_cited(type, query, limit)]
+        return self._with_versions(type, lambda: self._notes.search(type, query, limit))
 
     @tool("replaces")
     @redacts("knowledge")
@@ -217,6 +225,9 @@ class FourLayers:
 
         Returns:
             The receipt of the write with the `key`; the old text lies in the history it names.
+
+        Raises:
+            InvalidArgument: The key or the value is no text.
         """
         fact = as_dataclass(KnowledgeEntry, knowledge)
         timestamp = self._now() if fact.timestamp is None else fact.timestamp
@@ -235,10 +246,10 @@ class FourLayers:
         Args:
             key: Exactly as it was learned.
         """
-        record = self._notes.fact(key)
-        if record is None:
-            return None
-        return KnowledgeEntry(record["key"], record["value"], record.get("timestamp"))
+        for one, version in self._notes.with_versions("semantic", lambda: self._notes.fact(key)):
+            record = one.record
+            return KnowledgeEntry(record["key"], record["value"], record.get("timestamp"), version)
+        return None
 
     @tool("replaces")
     def compact(
@@ -266,9 +277,10 @@ class FourLayers:
         """
         layer = _known(type)
         options = CompactOptions() if opts is None else as_dataclass(CompactOptions, opts)
-        keep: object = options.keep_last
-        if not isinstance(keep, int) or keep < 0:
-            raise ValueError(f"keep_last is a whole number, 0 or more, not {keep!r:.60}")
+        check_fields(options)
+        keep = options.keep_last
+        if keep < 0:
+            raise InvalidArgument(f"keep_last is a whole number, 0 or more, not {keep}")
         if layer == "semantic":
             return compacted(0)
         summary = partial(summary_of, model=self._model) if options.summarize_older else None
@@ -294,9 +306,10 @@ class FourLayers:
             semantic_entry_count=len(records["semantic"]),
             procedural_rule_count=len(records["procedural"]),
             total_storage_bytes=sum(len(text.encode()) for text in texts),
+            versions=self._notes.versions(),
         )
 
-    @tool("replaces")
+    @tool("erases")
     def clear(
         self,
         type: MemoryType | None = None,  # noqa: A002 - the name in the design
@@ -328,10 +341,11 @@ class FourLayers:
     @tool("reads")
     def get_episodic_memory(self) -> list[MemoryEntry]:
         """Return a copy of all episodes, in the order in which they were appended."""
-        return _copies(self._entries("episodic"))
+        return self._with_versions("episodic", lambda: self._notes.entries("episodic"))
 
     # Beyond the design
 
+    @checks_arguments
     def search_cited(
         self,
         type: Layer,  # noqa: A002 - as in search
@@ -393,6 +407,16 @@ class FourLayers:
     def _now(self) -> int:
         return int(self._clock().timestamp() * 1000)
 
+    def _with_versions(
+        self, layer: Layer, read: Callable[[], Sequence[StoredEntry]]
+    ) -> list[MemoryEntry]:
+        """Return entries that are the caller's to change, with their versions."""
+        found = self._notes.with_versions(layer, read)
+        return [
+            replace(one.entry, metadata=deepcopy(one.entry.metadata), version=version)
+            for one, version in found
+        ]
+
     def _entries(self, layer: MemoryType) -> list[MemoryEntry]:
         if layer == "working":
             return self._working
@@ -410,5 +434,7 @@ def _copies(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
 def _known(layer: MemoryType) -> MemoryType:
     """Return a layer that there is."""
     if layer not in get_args(MemoryType):
-        raise ValueError(f"type is one of {', '.join(get_args(MemoryType))}, not {layer!r:.60}")
+        raise InvalidArgument(
+            f"type is one of {', '.join(get_args(MemoryType))}, not {layer!r:.60}"
+        )
     return layer

@@ -27,6 +27,7 @@ from typing import Any
 
 from commonplace.entries import blocks
 from commonplace.entries.blocks import Block
+from commonplace.errors import InvalidArgument
 from commonplace.memories.four_layers.types import Layer, MemoryEntry
 from commonplace.timestamps import seconds
 
@@ -62,10 +63,11 @@ def checked(layer: Layer, value: Any, what: str) -> Record:
         what: How errors call it: `episodic.json entry 3`.
 
     Raises:
-        ValueError: It is not an object, a needed key is missing, or a value is of another kind.
+        InvalidArgument: It is not an object, a needed key is missing, or a value is of another
+            kind.
     """
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is not an object with {', '.join(KEYS[layer])}")
+        raise InvalidArgument(f"{what} is not an object with {', '.join(KEYS[layer])}")
     record: Record = {
         str(key): plain(item, f"{what}, {key},")
         for key, item in value.items()
@@ -73,14 +75,14 @@ def checked(layer: Layer, value: Any, what: str) -> Record:
     }
     for key in _NEEDED[layer]:
         if key not in record:
-            raise ValueError(f"{what} has no {key}; it needs {', '.join(_NEEDED[layer])}")
+            raise InvalidArgument(f"{what} has no {key}; it needs {', '.join(_NEEDED[layer])}")
     for key in KEYS[layer]:
         if key not in record:
             continue
         kind = {"timestamp": (int, float), "metadata": (dict,)}.get(key, (str,))
         if not isinstance(record[key], kind) or isinstance(record[key], bool):
             wanted = {"timestamp": "a number", "metadata": "an object"}.get(key, "text")
-            raise ValueError(f"{what}: {key} is {record[key]!r:.60}, not {wanted}")
+            raise InvalidArgument(f"{what}: {key} is {record[key]!r:.60}, not {wanted}")
     return record
 
 

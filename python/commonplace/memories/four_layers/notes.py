@@ -22,6 +22,8 @@ from commonplace.store import Store
 
 _MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
 _RULES = "rules"
+# How often entries are read again that somebody changes meanwhile
+_TRIES = 8
 
 
 class StoredEntry(NamedTuple):
@@ -103,10 +105,37 @@ class LayerNotes:
             # other notes of the folder, or parts of one long entry, were among the hits
             ask *= 4
 
-    def fact(self, key: str) -> Record | None:
-        """Return the record of a key; no other note is read."""
-        found = self._facts.find(key)
-        return record_of("semantic", found[1], found[0]) if found else None
+    def fact(self, key: str) -> list[StoredEntry]:
+        """Return the entry of a key, if there is one; no other note is read."""
+        if (found := self._facts.find(key)) is None:
+            return []
+        path, block = found
+        return [StoredEntry("semantic", path, block, record_of("semantic", block, path))]
+
+    def versions(self) -> dict[str, str]:
+        """Return the version of the newest note of each series, by layer."""
+        return {layer: series.version() for layer, series in self._series.items()}
+
+    def with_versions(
+        self, layer: Layer, read: Callable[[], Sequence[StoredEntry]]
+    ) -> list[tuple[StoredEntry, str | None]]:
+        """Return what is read of a layer, each entry with the version that a write expects.
+
+        That is the version of the newest note, of a fact that of its own. It is None where somebody
+        kept writing: a version that is newer than the text would let a change of theirs be lost.
+        """
+        found: Sequence[StoredEntry] = ()
+        for _ in range(_TRIES):
+            revision = self._store.revision()
+            found = read()
+            paths = {one.path for one in found}
+            if layer == "semantic":
+                versions = {path: self._store.version(path) for path in paths}
+            else:
+                versions = dict.fromkeys(paths, self._series[layer].version())
+            if self._store.revision() == revision:
+                return [(one, versions[one.path]) for one in found]
+        return [(one, None) for one in found]
 
     # Writing
 

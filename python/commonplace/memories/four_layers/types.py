@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from msgspec import Meta
+
+from commonplace.errors import InvalidArgument
+from commonplace.tools.schema import snake_case
 
 MemoryType = Literal["working", "episodic", "semantic", "procedural"]
 Layer = Literal["episodic", "semantic", "procedural"]
@@ -16,22 +21,34 @@ class MemoryEntry:
     """Something that happened, or an entry of another layer in this form.
 
     `timestamp` is in milliseconds since 1970. When an entry is appended, an empty `id` becomes a
-    UUID and a `timestamp` of 0 the time of the call, as in the design.
+    UUID and a `timestamp` of 0 the time of the call, as in the design. `version` is what a read
+    answers: the `expected_version` of the next write to the layer, of a fact that of its note. It
+    makes no two entries different, and is not kept.
     """
 
-    id: str = ""
-    timestamp: float = 0
+    id: Annotated[str, Meta(description="Its id; default: a UUID.")] = ""
+    timestamp: Annotated[float, Meta(description="Milliseconds since 1970; default: now.")] = 0
     content: str
-    metadata: dict[str, Any] | None = None
+    metadata: Annotated[
+        dict[str, Any] | None,
+        Meta(description="Anything else; `key` of a fact and `condition` of a rule."),
+    ] = None
+    version: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeEntry:
-    """Something known, under a key; `timestamp` in milliseconds since 1970."""
+    """Something known, under a key; `timestamp` in milliseconds since 1970.
+
+    `version` is what a read answers, as that of a `MemoryEntry`.
+    """
 
     key: str
     value: str
-    timestamp: float | None = None
+    timestamp: Annotated[
+        float | None, Meta(description="Milliseconds since 1970; default: now.")
+    ] = None
+    version: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +64,18 @@ class ProceduralRule:
 class CompactOptions:
     """How many of the newest entries stay, and whether a summary takes the place of the others."""
 
-    keep_last: int = 10
-    summarize_older: bool = True
+    keep_last: Annotated[int, Meta(description="How many entries stay.")] = 10
+    summarize_older: Annotated[
+        bool, Meta(description="A summary takes the place of the others.")
+    ] = True
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
     """The four layers in numbers.
 
-    A token is four characters of content; the bytes are those of the layers as JSON.
+    A token is four characters of content; the bytes are those of the layers as JSON. `versions` are
+    those of the newest notes of the episodic and the procedural layer, `absent` for none.
     """
 
     working_memory_tokens: int
@@ -63,6 +83,7 @@ class MemoryStats:
     semantic_entry_count: int
     procedural_rule_count: int
     total_storage_bytes: int
+    versions: dict[str, str] = field(default_factory=dict, compare=False)
 
 
 # What a caller may hand in. A tool's JSON schema is made of the class alone.
@@ -73,14 +94,12 @@ if TYPE_CHECKING:
 else:
     EntryLike, KnowledgeLike, OptionsLike = MemoryEntry, KnowledgeEntry, CompactOptions
 
-_CAMEL = {"keepLast": "keep_last", "summarizeOlder": "summarize_older"}
-
 
 def as_dataclass(kind: type[Kind], value: Kind | Mapping[str, Any]) -> Kind:
     """Return what a caller gave as the dataclass `kind`; a dict is read as tools and JSON give it.
 
     Raises:
-        ValueError: A key that there is not, or a needed one that is missing.
+        InvalidArgument: A key that there is not, or a needed one that is missing.
 
     >>> as_dataclass(CompactOptions, {"keepLast": 3})
     CompactOptions(keep_last=3, summarize_older=True)
@@ -88,13 +107,14 @@ def as_dataclass(kind: type[Kind], value: Kind | Mapping[str, Any]) -> Kind:
     if isinstance(value, kind):
         return value
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    known = f"{kind.__name__} has {', '.join(names)}"
+    # the version is of an answer that is given back
+    known = f"{kind.__name__} has {', '.join(name for name in names if name != 'version')}"
     if not isinstance(value, Mapping):
-        raise ValueError(f"{known}; {value!r:.60} is neither one nor a dict of these")
-    named = {_CAMEL.get(key, key): item for key, item in value.items() if item is not None}
+        raise InvalidArgument(f"{known}; {value!r:.60} is neither one nor a dict of these")
+    named = {snake_case(str(key)): item for key, item in value.items() if item is not None}
     if strangers := [key for key in named if key not in names]:
-        raise ValueError(f"{known}, and no {strangers[0]!r:.60}")
+        raise InvalidArgument(f"{known}, and no {strangers[0]!r:.60}")
     try:
         return kind(**named)
     except TypeError as error:
-        raise ValueError(f"{known}: {str(error).partition('() ')[2] or error}") from None
+        raise InvalidArgument(f"{known}: {str(error).partition('() ')[2] or error}") from None

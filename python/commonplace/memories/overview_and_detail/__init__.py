@@ -7,10 +7,13 @@ Nothing decays, nothing is counted, nothing is ranked by its age: a note is foun
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from inspect import unwrap
 from types import FunctionType, MethodType
 from typing import Any, Literal
 
+from commonplace.arguments import at_least, checks_arguments
 from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import NotFound, QueryError
 from commonplace.memories.overview_and_detail.conversation import last_messages
@@ -33,7 +36,7 @@ from commonplace.memories.registry import memory_system
 from commonplace.records import receipt
 from commonplace.redaction import redacts
 from commonplace.store import Store
-from commonplace.tools import tool
+from commonplace.tools import VersionedText, tool
 
 Level = Literal["status", "branch", "commit", "log", "metadata"]
 
@@ -51,6 +54,9 @@ class OverviewAndDetail(Session):
             the keys of `memory:` in the configuration.
         session: What else `Session` takes: `cwd`, `enabled`, `overview_limit`, `clock`.
 
+    Raises:
+        InvalidArgument: An argument is of another type or out of its range.
+
     >>> import commonplace, tempfile
     >>> store = commonplace.open(tempfile.mkdtemp())
     >>> memory = OverviewAndDetail(store, "s1", cwd="/home/alex/app")
@@ -64,12 +70,14 @@ class OverviewAndDetail(Session):
         Citation: detail/auth-design.md#L9
     """
 
+    @checks_arguments
     def __init__(
         self, store: Store, session_id: str, *, default_limit: int = 5, **session: Any
     ) -> None:
         super().__init__(store, session_id, **session)
+        at_least(1, default_limit=default_limit)
         self.default_limit = default_limit
-        tool = type(self).recall_memory
+        tool: Any = unwrap(type(self).recall_memory)
         if default_limit != 5:
             # the tool of this memory, with the configured number as the default that models read
             own = FunctionType(
@@ -82,7 +90,7 @@ class OverviewAndDetail(Session):
             own.__kwdefaults__ = tool.__kwdefaults__
             own.__annotations__ = tool.__annotations__
             own.__doc__ = tool.__doc__
-            self.recall_memory = MethodType(own, self)  # type: ignore[method-assign]
+            self.recall_memory = MethodType(checks_arguments(own), self)  # type: ignore[method-assign]
 
     # Recall
 
@@ -115,8 +123,10 @@ class OverviewAndDetail(Session):
         if scope not in {"all", *SOURCES}:
             raise QueryError(f'scope is "all", "detail" or "messages", not {scope!r:.40}')
         sources = SOURCES if scope == "all" else (scope,)
+        revision = self.store.revision()
         found = self._found(SearchOptions(query, limit, sources), all_sessions)
-        return found.render(query)
+        paths = {one.file_path for one in found.results if one.file_path}
+        return self._versioned(found.render(query), sorted(paths), revision)
 
     def search(self, options: SearchOptions, *, all_sessions: bool = False) -> list[SearchResult]:
         """Return what answers a query, best first, at most 300 characters of each.
@@ -149,6 +159,7 @@ class OverviewAndDetail(Session):
         found = _CITATION.fullmatch(citation.strip())
         if not found:
             raise QueryError(f"a citation is like detail/auth.md#L10, not {citation!r:.80}")
+        revision = self.store.revision()
         path, line = found["path"], int(found["line"])
         if path == "messages.jsonl":
             path = self.messages.path
@@ -159,15 +170,18 @@ class OverviewAndDetail(Session):
                 f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
             )
         if path.endswith(".jsonl"):
-            messages = self.store.transcript(path).messages(line, 1)
+            with self._named(citation):
+                messages = self.store.transcript(path).messages(line, 1)
             if not messages or messages[0].line != line:
                 raise NotFound(f"there is no message at {citation}")
             parts = filter(None, (messages[0].text, messages[0].tools))
             return _bounded(f"{messages[0].role}: {chr(10).join(parts)}", limit, start)
-        lines = self.store.read(path).split("\n")
+        with self._named(citation):
+            lines = self.store.read(path).split("\n")
         if not 0 < line <= len(lines):
             raise NotFound(f"{path} has {len(lines)} lines, so there is no {citation}")
-        return _bounded("\n".join(lines[line - 1 :]), limit, start)
+        text = _bounded("\n".join(lines[line - 1 :]), limit, start)
+        return self._versioned(text, [found["path"]], revision)
 
     # Notes
 
@@ -282,18 +296,23 @@ class OverviewAndDetail(Session):
         """
         if limit < 1:
             raise QueryError(f"a limit is 1 or more, not {limit}")
+        revision, paths = self.store.revision(), ["commits.md"]
         match level:
             case "status":
-                return self.branches.describe_status(limit)
+                text = self.branches.describe_status(limit)
             case "branch":
-                return self.branches.describe_branch(name or self.branches.active, limit)
+                text = self.branches.describe_branch(name or self.branches.active, limit)
             case "commit":
-                return self.branches.describe_commit(name)
+                text = self.branches.describe_commit(name)
             case "metadata":
-                return self.branches.describe_metadata(limit)
+                text = self.branches.describe_metadata(limit)
+                paths += self.branches.files(self.branches.active)[:limit]
             case "log":
                 return self._log(name, limit)
-        raise QueryError(f"level is status, branch, commit, log or metadata, not {level!r:.40}")
+            case _:
+                levels = "status, branch, commit, log or metadata"
+                raise QueryError(f"level is {levels}, not {level!r:.40}")
+        return self._versioned(text, paths, revision)
 
     def _log(self, until: str, limit: int) -> str:
         """Return the last messages up to a line, one line each."""
@@ -317,6 +336,27 @@ class OverviewAndDetail(Session):
         return search_session(
             self.store, folders, options, self.default_limit, all_sessions, self.in_context
         )
+
+    @contextmanager
+    def _named(self, citation: str) -> Iterator[None]:
+        """Say which citation leads to no file, in the place of the path of the store."""
+        try:
+            yield
+        except NotFound:
+            told = f"there is no {citation!r:.80}; recall_memory gives the citations"
+            raise NotFound(told) from None
+
+    def _versioned(self, text: str, paths: Iterable[str], revision: int) -> VersionedText:
+        """Return a text with the versions of its files, if the store is as it was before it."""
+        workspace, log = self.branches.workspace(), self.branches.commits
+        versions = {
+            path: log.version
+            if path == "commits.md"
+            else self.store.version(path if path.startswith("sessions/") else f"{workspace}/{path}")
+            or "absent"
+            for path in paths
+        }
+        return VersionedText(text, versions if self.store.revision() == revision else {})
 
     def _detail(self, name: str) -> str:
         return f"{self.branches.workspace()}/detail/{stem(name)}.md"

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from commonplace._core import Message, sections
+from commonplace.arguments import at_least, checks_arguments
 from commonplace.entries.blocks import parse
 from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import NotFound
@@ -35,7 +36,7 @@ from commonplace.protocols import ChatModel
 from commonplace.records import receipt
 from commonplace.redaction import redacts
 from commonplace.store import Store
-from commonplace.tools import tool
+from commonplace.tools import VersionedText, tool
 
 OVERVIEW = """\
 # Working Memory
@@ -75,6 +76,7 @@ class Session:
         clock: Tells the time.
     """
 
+    @checks_arguments
     def __init__(
         self,
         store: Store,
@@ -85,6 +87,7 @@ class Session:
         overview_limit: int = 8000,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        at_least(1, overview_limit=overview_limit)
         self.folder = session_folder(os.curdir if cwd is None else cwd, session_id)
         self.enabled = enabled
         self.overview_limit = overview_limit
@@ -193,10 +196,12 @@ class Session:
     @tool("reads")
     def read_overview(self) -> str:
         """Return the overview: current task, decisions, context, open issues, recent operations."""
+        # before the text, so that a change in between is a conflict and not a loss
+        versions = {"overview.md": self.store.version(self._overview) or "absent"}
         try:
-            return self.store.read(self._overview)
+            return VersionedText(self.store.read(self._overview), versions)
         except NotFound:
-            return OVERVIEW
+            return VersionedText(OVERVIEW, versions)
 
     @tool("replaces")
     @redacts("content")

@@ -23,14 +23,13 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
+from commonplace.arguments import at_least, checks_arguments
 from commonplace.entries.injection import Injection, Piece, author_of_speaker
-from commonplace.errors import (
-    QueryError,
-    Refused,
-)
-from commonplace.extraction import extract, role_and_text
+from commonplace.errors import InvalidArgument, QueryError, Refused
+from commonplace.extraction import extract
 from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
+from commonplace.memories.profile.conversation import roles_and_texts
 from commonplace.memories.profile.log import Log, Message
 from commonplace.memories.profile.pages import LIMIT, Pages
 from commonplace.memories.profile.reader import (
@@ -46,7 +45,7 @@ from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
 from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
-from commonplace.tools import tool
+from commonplace.tools import VersionedText, tool
 from commonplace.typed_dict import TypedDict
 
 Speaker = Literal["owner", "agent", "other", "document"]
@@ -57,10 +56,10 @@ _USER = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 
 
 class ChatMessage(TypedDict):
-    """One message of a conversation."""
+    """One message of a conversation; its content is text or content blocks."""
 
     role: str
-    content: str
+    content: str | list[dict[str, Any]]
 
 
 def _now() -> datetime:
@@ -86,7 +85,8 @@ class Profile:
 
     Raises:
         Refused: The user is not of that form.
-        ValueError: A weight, or the half-life, is out of its range.
+        InvalidArgument: An argument is of another type, or a limit, a weight or the half-life is
+            out of its range.
 
     >>> import commonplace, tempfile
     >>> memory = Profile(commonplace.open(tempfile.mkdtemp()))
@@ -99,6 +99,7 @@ class Profile:
     [found by words only: there is no embedder]
     """
 
+    @checks_arguments
     def __init__(
         self,
         store: Store,
@@ -112,7 +113,8 @@ class Profile:
         limit: int = LIMIT,
     ) -> None:
         if half_life is not None and not half_life > 0:
-            raise ValueError(f"a half-life is a number of days above 0, not {half_life!r}")
+            raise InvalidArgument(f"a half-life is a number of days above 0, not {half_life!r}")
+        at_least(1, limit=limit)
         self.store = store
         folder = store.spelled(folder.strip("/"))
         self._root = f"{folder}/" if folder else ""
@@ -127,6 +129,7 @@ class Profile:
         where = f", folder={self._root.rstrip('/')!r}" if self._root else ""
         return f"Profile({self.store!r}{who}{where})"
 
+    @checks_arguments
     def of(self, user: str) -> Profile:
         """Return the profile of another user of this store, which shares only the vectors.
 
@@ -213,8 +216,11 @@ class Profile:
         """
         if limit < 1 or start < 0:
             raise QueryError("limit is 1 or more, start is 0 or more")
+        main = self._pages.main
+        # before the text, so that a change in between is a conflict and not a loss
+        versions = {main: self.store.version(main) or "absent"}
         if mode == "full":
-            return self._reader.full(start)
+            return VersionedText(self._reader.full(start), versions)
         if mode != "search":
             raise QueryError(f"mode is 'search' or 'full', not {mode!r:.40}")
         if not query.strip():
@@ -228,7 +234,7 @@ class Profile:
             shown.append(f"Nothing matches {query!r:.200}.")
         if len(answer.found) > limit:
             shown.append(f"[There is more: the same call with limit={limit * 2}.]")
-        return "\n".join(shown + [f"[{note}]" for note in answer.notes])
+        return VersionedText("\n".join(shown + [f"[{note}]" for note in answer.notes]), versions)
 
     @tool("adds")
     def flush(
@@ -241,7 +247,8 @@ class Profile:
         only what is new.
 
         Args:
-            messages: The conversation, in order, or the path of a transcript in the store.
+            messages: The conversation, in order, also as JSON text; or the path of a transcript in
+                the store.
             session: The name of the session, if it has one. Without a name two sessions of the
                 same words are one.
 
@@ -253,8 +260,10 @@ class Profile:
 
         Raises:
             NotFound: There is no such transcript.
+            InvalidArgument: It is no conversation.
         """
-        texts = [(role, self.store.redact(text)) for role, text in self._roles_and_texts(messages)]
+        given = roles_and_texts(self.store, messages)
+        texts = [(role, self.store.redact(text)) for role, text in given]
         pairs = [(role, text) for role, (text, _) in texts]
         known = self._log.flushed(pairs, session)
         classified = extract(pairs[known:])
@@ -292,6 +301,7 @@ class Profile:
 
     # For the program around the agent
 
+    @checks_arguments
     def recall(self, query: str, limit: int = 10, *, at: date | None = None) -> ProfileHits:
         """Return up to `limit` entries that answer `query`, best first; see `Reader.recall`.
 
@@ -303,6 +313,7 @@ class Profile:
         """Return how many entries each category has, in the order of MEMORY.md."""
         return self._reader.categories()
 
+    @checks_arguments
     def entries(
         self,
         category: str | None = None,
@@ -312,8 +323,10 @@ class Profile:
         at: date | None = None,
     ) -> list[ProfileEntry]:
         """Return entries of one category, or of all, oldest first; see `Reader.entries`."""
+        at_least(0, limit=limit, start=start)
         return self._reader.entries(category, limit=limit, start=start, at=at)
 
+    @checks_arguments
     def inject(
         self,
         query: str = "",
@@ -376,12 +389,6 @@ class Profile:
         by: Speaker = "owner",
     ) -> dict[str, Any]:
         return self._writer.add(content, heading(category), expected_version, follow=follow, by=by)
-
-    def _roles_and_texts(self, messages: Sequence[ChatMessage | Message] | str) -> list[Message]:
-        """Return role and text of each message."""
-        if isinstance(messages, str):
-            return [(one.role, one.text) for one in self.store.transcript(messages)]
-        return [role_and_text(one) for one in messages]
 
 
 def _logged(one: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
 from commonplace._core import Hit
+from commonplace.arguments import checks_arguments, has_text
 from commonplace.entries.blocks import render
 from commonplace.errors import CommonplaceError, Conflict, NotFound, QueryError, Refused
 from commonplace.memories.registry import memory_system
@@ -27,7 +28,7 @@ from commonplace.memories.world_and_agents import topics
 from commonplace.records import receipt
 from commonplace.redaction import redacts
 from commonplace.store import Store
-from commonplace.tools import tool
+from commonplace.tools import VersionedText, tool
 from commonplace.tools.text_page import page_of
 
 _AGENT = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
@@ -50,6 +51,7 @@ class WorldAndAgents:
 
     Raises:
         Refused: The id is not of that form.
+        InvalidArgument: An argument is of another type.
 
     >>> import commonplace, tempfile
     >>> memory = WorldAndAgents(commonplace.open(tempfile.mkdtemp()), "planner")
@@ -59,6 +61,7 @@ class WorldAndAgents:
     ## World: people
     """
 
+    @checks_arguments
     def __init__(
         self,
         store: Store,
@@ -155,7 +158,9 @@ class WorldAndAgents:
 
         Raises:
             Conflict: The page is not the expected version; nothing was written.
+            InvalidArgument: The content is empty.
         """
+        has_text(content=content)
         now = self._clock()
         path = f"{self._diary}/{now.date().isoformat()}.md"
         entry = render(f"{now:%H:%M:%S}", content)
@@ -191,7 +196,9 @@ class WorldAndAgents:
 
         Raises:
             Conflict: MEMORY.md is not the expected version; nothing was written.
+            InvalidArgument: The content is empty; MEMORY.md stays as it is.
         """
+        has_text(content=content)
         path = f"{self._own}/MEMORY.md"
         return receipt(self.store.write(path, content, expected_version=expected_version))
 
@@ -249,6 +256,7 @@ class WorldAndAgents:
         if limit < 1:
             raise QueryError(f"limit is 1 or more, not {limit}")
         notes: list[str] = []
+        revision = self.store.revision()
         first, last = _day(since, "since"), _day(until, "until")
         if first is None and last is None:
             found = self._search(query, limit + 1, self._world, notes)
@@ -266,7 +274,11 @@ class WorldAndAgents:
             shown.append(f"Nothing matches {query!r:.200}.")
         if len(found) > limit:
             shown.append(f"[There is more: search_memory(query, limit={limit * 2}).]")
-        return "\n".join(shown + [f"[{note}]" for note in dict.fromkeys(notes)])
+        text = "\n".join(shown + [f"[{note}]" for note in dict.fromkeys(notes)])
+        paths = dict.fromkeys(hit.path for hit in found[:limit])
+        versions = {path: self._version(path) for path in paths}
+        # not those of a text that somebody wrote meanwhile: it was not seen
+        return VersionedText(text, versions if self.store.revision() == revision else {})
 
     # What they are made of
 
@@ -300,9 +312,8 @@ class WorldAndAgents:
         where = f"({path})"
         heading = f"Daily: {self._day_of(path)}" if kind == "Daily" else "MEMORY.md"
         try:
-            if kind != "Daily":
-                # before the text, so that a change in between is a conflict and not a loss
-                where = f"({path}, version {self.store.version(path)})"
+            # before the text, so that a change in between is a conflict and not a loss
+            where = f"({path}, version {self._version(path)})"
             text = self.store.read(path)
         except NotFound:
             return
@@ -314,6 +325,9 @@ class WorldAndAgents:
         if text.strip():
             text = text.strip("\n")
             yield f"## {heading}\n{where}\n\n{text}"
+
+    def _version(self, path: str) -> str:
+        return self.store.version(path) or "absent"
 
     def _search(self, query: str, limit: int, prefix: str, notes: list[str]) -> list[Hit]:
         hits = self.store.search(query, limit, prefix=prefix, source="note")

@@ -1,0 +1,180 @@
+"""Answers of memory systems, as a person reads them on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from typing import Any
+
+from commonplace.cli.output import printer, screen
+from commonplace.cli.printer import size
+from commonplace.store import Store
+
+# What a receipt says in its first lines, or for programs only
+_TOLD = {"success", "path", "citation", "version", "previous", "history", "category"}
+# What was done, by the key that tells it
+_COUNTED = {"remembered": "kept", "filtered": "left out"}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text, and the place where it stands."""
+
+    text: str
+    citation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, and what stands below it."""
+
+    title: str
+    passages: list[Passage]
+
+
+def overview_of(system: str, memory: Any, store: Store) -> list[Section]:
+    """Return what a memory holds, without the sections that hold nothing."""
+    return [one for one in _OVERVIEWS[system](memory, store) if one.passages]
+
+
+def _profile(memory: Any, _: Store) -> Iterable[Section]:
+    by_category: dict[str, list[Passage]] = {}
+    for one in memory.entries(limit=sys.maxsize):
+        by_category.setdefault(one.category, []).append(Passage(one.text, one.citation))
+    return [Section(title, found) for title, found in by_category.items()]
+
+
+def _facts_and_episodes(memory: Any, _: Store) -> Iterable[Section]:
+    by_folder: dict[str, list[Passage]] = {}
+    for file in memory.memory_list():
+        folder = file["path"].rpartition("/")[0].capitalize() or "Notes"
+        told = f"{file['path']}  {size(file['size'])}"
+        by_folder.setdefault(folder, []).append(Passage(file["summary"], told))
+    return [Section(title, found) for title, found in by_folder.items()]
+
+
+def _four_layers(memory: Any, _: Store) -> Iterable[Section]:
+    keys = {"semantic": "key", "procedural": "condition", "episodic": ""}
+    for layer, key in keys.items():
+        passages = []
+        for one, citation in memory.cited(layer):
+            before = (one.metadata or {}).get(key)
+            text = f"{before}: {one.content}" if before else one.content
+            passages.append(Passage(text, citation))
+        yield Section(layer.capitalize(), passages)
+
+
+def _overview_and_detail(memory: Any, store: Store) -> Iterable[Section]:
+    if not store.holds(memory.folder):
+        return
+    yield Section("Overview", [Passage(memory.read_overview(), "overview.md")])
+    yield Section("Branches and notes", [Passage(memory.context("status"), "commits.md")])
+
+
+def _world_and_agents(memory: Any, store: Store) -> Iterable[Section]:
+    text = memory.recall(limit=sys.maxsize >> 1)
+    if not store.holds() or text.startswith("Nothing "):
+        return
+    for part in text.split("\n\n---\n\n"):
+        head, _, body = part.partition("\n\n")
+        title, _, where = head.removeprefix("## ").partition("\n")
+        yield Section(title, [Passage(body, where.strip("()").partition(",")[0])])
+
+
+_OVERVIEWS: dict[str, Callable[[Any, Store], Iterable[Section]]] = {
+    "facts_and_episodes": _facts_and_episodes,
+    "four_layers": _four_layers,
+    "overview_and_detail": _overview_and_detail,
+    "profile": _profile,
+    "world_and_agents": _world_and_agents,
+}
+
+
+def print_sections(sections: Sequence[Section]) -> None:
+    """Print sections: on a terminal folded and in a pager, else a line for each line."""
+    shown = screen()
+    with shown.paged():
+        for number, section in enumerate(sections):
+            if number:
+                shown.line()
+            shown.line((section.title, "bold"))
+            for one in section.passages:
+                shown.folded(one.text, indent=2, end=one.citation)
+
+
+def print_answer(answer: Any) -> None:
+    """Print what a tool answers: text as it is, a receipt in lines, anything else by its fields."""
+    shown = screen() if sys.stdout.isatty() else printer()
+    if answer is None:
+        return
+    if isinstance(answer, str):
+        shown.folded(answer)
+    elif isinstance(answer, Mapping) and answer.get("success"):
+        lines_of = _forgotten_lines if "erased" in answer else _receipt_lines
+        for parts in lines_of(answer):
+            shown.line(*parts)
+    else:
+        for line in _field_lines(answer):
+            shown.folded(line) if line else shown.line()
+
+
+def _receipt_lines(receipt: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    """Yield what a write did: where, what it replaced, where the old text is, and the rest."""
+    if place := receipt.get("citation") or receipt.get("path"):
+        verb = "wrote " if receipt.get("added", True) else "there already: "
+        title = f"  [{receipt['category']}]" if receipt.get("category") else ""
+        yield verb, (str(place), "cyan"), title, (f"  version {receipt.get('version')}", "dim")
+    for old in receipt.get("replaced") or ():
+        yield f"  in place of: {old['text']}", (f"  {old['citation']}", "dim")
+    if receipt.get("history"):
+        yield ((f"the old text is in {receipt['history']}", "dim"),)
+    for name, verb in _COUNTED.items():
+        for one in receipt.get(name) or ():
+            where = one.get("citation") or one.get("reason")
+            yield f"{verb}: {one['text']}", (f"  {where}", "dim")
+    for note in receipt.get("notes") or ():
+        yield ((note, "dim"),)
+    for name, value in receipt.items():
+        if name not in {*_TOLD, *_COUNTED, "added", "notes", "replaced"} and value not in (
+            None,
+            [],
+            {},
+        ):
+            for line in _field_lines({name: value}):
+                yield ((line, "dim"),)
+
+
+def _forgotten_lines(answer: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    """Yield what `forget` has erased, or would: by itself it only shows that."""
+    verb = "erased" if answer["erased"] else "would erase"
+    for one in answer.get("passages") or ():
+        yield f"{verb}: {one['text']}", (f"  {one['citation']}", "dim")
+    if count := answer.get("old_versions"):
+        yield ((f"{verb}: {count} old versions that hold it", "dim"),)
+    for line in _field_lines({k: answer[k] for k in ("more", "left", "similar") if answer.get(k)}):
+        yield (line,)
+    if token := answer.get("token"):
+        yield "to erase it, give the same command with ", (f"--token {token}", "bold")
+
+
+def _field_lines(value: Any, indent: str = "") -> Iterable[str]:
+    """Yield a value as lines: `name: value`, and what is inside of it below, indented."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {name: part for name, part in asdict(value).items() if part is not None}
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            title = str(name).replace("_", " ")
+            if isinstance(part, Mapping | list | tuple) and part:
+                yield f"{indent}{title}:"
+                yield from _field_lines(part, f"{indent}  ")
+            else:
+                yield f"{indent}{title}: {'none' if part in (None, [], {}, ()) else part}"
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            # records are set apart, words are not
+            if number and not isinstance(part, str):
+                yield ""
+            yield from _field_lines(part, indent)
+    else:
+        yield f"{indent}{value}"

@@ -1,0 +1,64 @@
+"""Roles and texts of a conversation, as callers give it: messages, JSON text, or a transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from commonplace.arguments import has_text
+from commonplace.errors import InvalidArgument, NotFound
+from commonplace.extraction import role_and_text
+from commonplace.memories.profile.log import Message
+from commonplace.store import Store
+
+
+def roles_and_texts(store: Store, messages: object) -> list[Message]:
+    """Return role and text of each message, in order.
+
+    Args:
+        store: Where the transcripts are.
+        messages: Messages as `role_and_text` takes them, JSON text of them (a list, one message a
+            line, or an object that holds `messages`), or the path of a transcript.
+
+    Raises:
+        NotFound: There is no such transcript.
+        InvalidArgument: It is none of these.
+    """
+    if isinstance(messages, str):
+        has_text(messages=messages)
+        if not messages.lstrip().startswith(("[", "{")):
+            return _transcript(store, messages)
+        messages = _parsed(messages)
+    if isinstance(messages, Mapping):
+        messages = messages.get("messages", [messages])
+    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+        raise InvalidArgument(
+            f"messages is a list of messages, or the path of a transcript, not {messages!r:.60}"
+        )
+    try:
+        return [role_and_text(one) for one in messages]
+    except ValueError as error:
+        raise InvalidArgument(str(error)) from None
+
+
+def _transcript(store: Store, path: str) -> list[Message]:
+    try:
+        return [(one.role, one.text) for one in store.transcript(path)]
+    except NotFound:
+        raise NotFound(
+            f"there is no transcript {path!r:.80}: give its path, or the messages themselves"
+        ) from None
+
+
+def _parsed(text: str) -> Any:
+    """Return what JSON text holds: one value, or one a line."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return [msgspec.json.decode(line) for line in text.splitlines() if line.strip()]
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidArgument(f"messages is no JSON: {error!s:.100}") from None

@@ -1,0 +1,52 @@
+"""Prefix of tool names, for the tools of several memories in one set."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from commonplace.arguments import checks_arguments
+from commonplace.errors import CommonplaceError, InvalidArgument
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+@checks_arguments
+def with_prefix(method: Method, prefix: str, names: Iterable[str]) -> Method:
+    """Return a method under a name with a prefix, which its docstring and errors use as well.
+
+    Args:
+        method: A tool; it is returned as it is where the prefix is empty.
+        prefix: Letters, digits, `_` and `-`, as vendors allow in the name of a tool.
+        names: Of the tools that texts may name.
+
+    Raises:
+        InvalidArgument: The prefix is of another form.
+
+    >>> def note() -> None:
+    ...     "Note it; `recall` finds it."
+    >>> named = with_prefix(note, "team_", ["note", "recall"])
+    >>> named.__name__, named.__doc__
+    ('team_note', 'Note it; `team_recall` finds it.')
+    """
+    if not re.fullmatch("[A-Za-z0-9_-]*", prefix):
+        raise InvalidArgument(f"prefix is letters, digits, _ and -, not {prefix!r:.60}")
+    if not prefix:
+        return method
+    # as texts name a tool: `recall`, or recall(days=3)
+    named = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?=`|\()")
+
+    @wraps(method)
+    def prefixed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except CommonplaceError as error:
+            error.args = (named.sub(rf"{prefix}\1", str(error)),)
+            raise
+
+    prefixed.__name__ = f"{prefix}{method.__name__}"
+    prefixed.__doc__ = named.sub(rf"{prefix}\1", inspect.getdoc(method) or "")
+    return cast("Method", prefixed)

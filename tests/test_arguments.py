@@ -1,0 +1,260 @@
+"""Arguments given directly: wrong types, empty texts and numbers out of range are told by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import commonplace
+from commonplace.errors import CommonplaceError, InvalidArgument
+from commonplace.memories import (
+    FactsAndEpisodes,
+    FourLayers,
+    OverviewAndDetail,
+    Profile,
+    WorldAndAgents,
+)
+from commonplace.recall import HybridSearch
+from commonplace.store import Store
+from commonplace.tools import Toolset, tools_for
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return commonplace.open(tmp_path, watch=False)
+
+
+@pytest.fixture
+def memories(store: Store) -> Mapping[str, Any]:
+    return {
+        "facts": FactsAndEpisodes(store, "facts"),
+        "four": FourLayers(store, "four"),
+        "overview": OverviewAndDetail(store, "s1", cwd="/w"),
+        "profile": Profile(store, folder="profile"),
+        "world": WorldAndAgents(store, "a", folder="world"),
+    }
+
+
+def file_names(store: Store) -> list[str]:
+    return [entry.path for entry in store.list()]
+
+
+@pytest.mark.parametrize(
+    ("system", "method", "arguments", "error_text"),
+    [
+        ("facts", "memory_read", {"path": 3}, "path is text, not 3"),
+        ("facts", "memory_write", {"path": "a.md", "content": 3}, "content is text, not 3"),
+        ("facts", "memory_write", {"path": "a.md", "content": None}, "content is text, not None"),
+        ("facts", "memory_patch", {"path": "a.md", "patches": 3}, "patches is a list, each a dict"),
+        (
+            "facts",
+            "memory_patch",
+            {"path": "a.md", "patches": [{"oldText": "a"}]},
+            "patches is a list, each a dict with newText and oldText",
+        ),
+        (
+            "facts",
+            "memory_patch",
+            {"path": "a.md", "patches": [{"oldText": "a", "newText": 3}]},
+            "patches is a list",
+        ),
+        ("facts", "memory_append", {"path": "a.md", "entry": 3}, "entry is text"),
+        ("facts", "memory_append", {"path": "a.md", "entry": "x", "summary": 3}, "summary is text"),
+        ("facts", "index_message", {"iteration": "1"}, "iteration is a whole number, not '1'"),
+        ("facts", "index_message", {"iteration": 1, "measure": 3}, "measure is a function"),
+        ("profile", "remember", {"content": 3}, "content is text"),
+        ("profile", "remember", {"content": "a", "category": 3}, "category is text"),
+        ("profile", "remember", {"content": "a", "expected_version": 3}, "expected_version is"),
+        ("profile", "memory_recall", {"query": 3}, "query is text"),
+        ("profile", "memory_recall", {"query": "a", "limit": "x"}, "limit is a whole number"),
+        ("profile", "memory_recall", {"query": "a", "limit": True}, "limit is a whole number"),
+        ("profile", "memory_recall", {"mode": 3}, "mode is one of 'search', 'full', not 3"),
+        ("profile", "flush", {"messages": 3}, "messages is a list of messages, or the path"),
+        ("profile", "flush", {"messages": [3]}, "a message is (role, text)"),
+        ("profile", "flush", {"messages": "[3"}, "messages is no JSON"),
+        ("profile", "flush", {"messages": [], "session": 3}, "session is text"),
+        ("profile", "of", {"user": 3}, "user is text"),
+        ("profile", "inject", {"query": 3}, "query is text"),
+        ("profile", "inject", {"budget": "x"}, "budget is a whole number"),
+        ("profile", "inject", {"skip_memory": "no"}, "skip_memory is true or false"),
+        ("profile", "entries", {"category": 3}, "category is text"),
+        ("profile", "entries", {"limit": -1}, "limit is 0 or more, not -1"),
+        ("world", "recall", {"days": "x"}, "days is a whole number"),
+        ("world", "recall", {"since": 3}, "since is a day such as"),
+        ("world", "remember", {"content": 3}, "content is text"),
+        ("world", "reflect", {"content": None}, "content is text"),
+        ("world", "learn_fact", {"topic": 3, "content": "a"}, "topic is text"),
+        ("world", "search_memory", {"query": 3}, "query is text"),
+        ("four", "append", {"type": 3, "entry": {"content": "a"}}, "type is one of 'working'"),
+        ("four", "append", {"type": "diary", "entry": {"content": "a"}}, "not 'diary'"),
+        ("four", "append", {"type": "episodic", "entry": 3}, "neither one nor a dict"),
+        ("four", "append", {"type": "episodic", "entry": {"content": 3}}, "content is 3, not text"),
+        (
+            "four",
+            "append",
+            {"type": "working", "entry": {"content": "a"}, "expected_version": "absent"},
+            "working memory is in no file",
+        ),
+        ("four", "search", {"type": "episodic", "query": 3}, "query is text"),
+        ("four", "search", {"type": "episodic", "query": "a", "limit": 0}, "limit is 1 or more"),
+        ("four", "search", {"type": "episodic", "query": "a", "scoring": "x"}, 'scoring is "bm25f'),
+        ("four", "search_cited", {"type": 3, "query": "a"}, "type is one of 'episodic'"),
+        ("four", "learn", {"knowledge": {"key": 3, "value": "a"}}, "key is 3, not text"),
+        ("four", "recall", {"key": 3}, "key is text"),
+        (
+            "four",
+            "compact",
+            {"type": "episodic", "opts": {"keepLast": "x"}},
+            "keep_last is a whole",
+        ),
+        ("four", "compact", {"type": "episodic", "opts": {"keep_last": True}}, "keep_last is a"),
+        ("four", "compact", {"type": "episodic", "opts": {"keepLast": -1}}, "keep_last is a whole"),
+        (
+            "four",
+            "compact",
+            {"type": "episodic", "opts": {"summarizeOlder": "no"}},
+            "summarize_older is true or false, not 'no'",
+        ),
+        ("overview", "recall_memory", {"query": 3}, "query is text"),
+        ("overview", "recall_memory", {"query": "a", "all_sessions": 1}, "all_sessions is true or"),
+        ("overview", "read_citation", {"citation": 3}, "citation is text"),
+        ("overview", "write_detail", {"name": 3, "content": "a"}, "name is text"),
+        (
+            "overview",
+            "write_detail",
+            {"name": "a", "content": "a", "keywords": "jwt"},
+            "keywords is a list, each text, not 'jwt'",
+        ),
+        ("overview", "commit", {"message": 3}, "message is text"),
+        ("overview", "context", {"level": "log", "name": 3}, "name is text"),
+        ("overview", "patch_overview", {"section": 3, "content": "a"}, "section is text"),
+    ],
+)
+def test_a_wrong_argument_is_told_by_name(
+    memories: Mapping[str, Any],
+    store: Store,
+    system: str,
+    method: str,
+    arguments: dict[str, Any],
+    error_text: str,
+) -> None:
+    with pytest.raises(CommonplaceError) as wrong:
+        getattr(memories[system], method)(**arguments)
+    assert error_text in str(wrong.value)
+    assert file_names(store) == []
+
+
+@pytest.mark.parametrize(
+    ("system", "arguments", "error_text"),
+    [
+        (FactsAndEpisodes, {"month_limit": 0}, "month_limit is 1 or more, not 0"),
+        (FactsAndEpisodes, {"month_limit": "64k"}, "month_limit is a whole number, not '64k'"),
+        (FactsAndEpisodes, {"folder": 3}, "folder is text"),
+        (FactsAndEpisodes, {"clock": 3}, "clock is a function"),
+        (FourLayers, {"max_working_entries": 0}, "max_working_entries is 1 or more, not 0"),
+        (FourLayers, {"max_working_entries": 2.5}, "max_working_entries is a whole number"),
+        (FourLayers, {"agent": 3}, "agent is text"),
+        (FourLayers, {"shared": "no"}, "shared is true or false, not 'no'"),
+        (Profile, {"limit": 0}, "limit is 1 or more, not 0"),
+        (Profile, {"limit": "x"}, "limit is a whole number"),
+        (Profile, {"weights": 3}, "weights is 2 of these: a number, a number, not 3"),
+        (Profile, {"weights": (1.0,)}, "weights is 2 of these"),
+        (Profile, {"weights": ("a", "b")}, "weights is 2 of these"),
+        (Profile, {"weights": (-1, 2)}, "weights are two numbers of 0 or more, not (-1, 2)"),
+        (Profile, {"weights": (0, 0)}, "one of the weights must be above 0"),
+        (Profile, {"half_life": "x"}, "half_life is a number, not 'x'"),
+        (Profile, {"half_life": True}, "half_life is a number, not True"),
+        (Profile, {"half_life": 0}, "a half-life is a number of days above 0, not 0"),
+        (Profile, {"user": 3}, "user is text"),
+        (HybridSearch, {"floor": "x"}, "floor is a number"),
+        (OverviewAndDetail, {"session_id": 3}, "session_id is text"),
+        (OverviewAndDetail, {"session_id": "s", "default_limit": 0}, "default_limit is 1 or more"),
+        (OverviewAndDetail, {"session_id": "s", "default_limit": "x"}, "default_limit is a whole"),
+        (OverviewAndDetail, {"session_id": "s", "overview_limit": -1}, "overview_limit is 1 or"),
+        (OverviewAndDetail, {"session_id": "s", "enabled": "no"}, "enabled is true or false"),
+        (WorldAndAgents, {"agent_id": 3}, "agent_id is text, not 3"),
+    ],
+)
+def test_limits_weights_and_flags_are_checked_at_construction(
+    store: Store, system: Callable[..., object], arguments: dict[str, Any], error_text: str
+) -> None:
+    with pytest.raises(InvalidArgument) as wrong:
+        system(store, **arguments)
+    assert error_text in str(wrong.value)
+    assert isinstance(wrong.value, TypeError | ValueError)
+
+
+def test_a_configured_limit_is_checked_and_kept(store: Store) -> None:
+    memory = OverviewAndDetail(store, "s1", cwd="/w", default_limit=3)
+    limit = tools_for(memory)["recall_memory"].parameters["properties"]["limit"]
+    assert limit["default"] == 3
+    with pytest.raises(InvalidArgument, match="query is text"):
+        memory.recall_memory(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("system", "method", "arguments"),
+    [
+        ("profile", "remember", {"content": " \n"}),
+        ("world", "remember", {"content": ""}),
+        ("world", "reflect", {"content": "\n"}),
+        ("four", "append", {"type": "episodic", "entry": {"content": ""}}),
+        ("four", "append", {"type": "working", "entry": {"content": " "}}),
+        ("four", "append", {"type": "procedural", "entry": {"content": ""}}),
+        ("facts", "memory_append", {"path": "facts/a.md", "entry": " "}),
+    ],
+)
+def test_nothing_is_not_kept(
+    memories: Mapping[str, Any],
+    store: Store,
+    system: str,
+    method: str,
+    arguments: dict[str, Any],
+) -> None:
+    with pytest.raises(CommonplaceError, match="empty"):
+        getattr(memories[system], method)(**arguments)
+    with pytest.raises(CommonplaceError, match="empty"):
+        tools_for(memories[system]).call(method, arguments)
+    assert file_names(store) == []
+
+
+def test_reflecting_on_nothing_leaves_what_was_known(memories: Mapping[str, Any]) -> None:
+    world = memories["world"]
+    world.reflect("Ask Mara first.")
+    with pytest.raises(InvalidArgument):
+        world.reflect("")
+    assert "Ask Mara first." in world.recall()
+
+
+@pytest.mark.parametrize(
+    ("system", "method", "arguments"),
+    [
+        ("facts", "memory_read", {"path": "facts/none.md"}),
+        ("facts", "memory_patch", {"path": "facts/none.md", "patches": []}),
+        ("profile", "flush", {"messages": "none"}),
+        ("overview", "read_citation", {"citation": "detail/none.md#L1"}),
+        ("overview", "read_citation", {"citation": "sessions/none/messages.jsonl#L1"}),
+    ],
+)
+def test_errors_name_what_a_model_can_call(
+    store: Store, system: str, method: str, arguments: dict[str, Any]
+) -> None:
+    memory: Any = {
+        "facts": FactsAndEpisodes(store, "data/memory"),
+        "profile": Profile(store, folder="data/memory"),
+        "overview": OverviewAndDetail(store, "s1", cwd="/w"),
+    }[system]
+    with pytest.raises(CommonplaceError) as error:
+        tools_for(memory).call(method, arguments)
+    assert "none" in str(error.value)
+    assert "data/memory" not in str(error.value)
+    assert "working-memory" not in str(error.value)
+    assert "`list`" not in str(error.value)
+
+
+def test_a_set_of_tools_has_a_limit_above_zero() -> None:
+    with pytest.raises(InvalidArgument, match="longest is 1 or more, not 0"):
+        Toolset((), 0)
