@@ -17,7 +17,6 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "locks", "timestamps", "typed_dict"},
-<<<<<<< HEAD
     {"arguments", "chat_spelling", "citation", "paths", "redaction"},
     {
         "embedded_text",
@@ -29,10 +28,6 @@ ROWS = [
         "stamp",
         "transcript",
     },
-=======
-    {"arguments", "citation", "paths", "redaction"},
-    {"transcript", "side_files", "records", "protocols", "search_filter", "stamp", "longmemeval"},
->>>>>>> redact
     {"files"},
     {"store"},
     {"entries", "extraction", "conflict"},

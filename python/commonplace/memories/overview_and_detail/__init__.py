@@ -133,11 +133,7 @@ class OverviewAndDetail(Session):
             raise QueryError(f'scope is "all", "detail" or "messages", not {scope!r:.40}')
         sources = SOURCES if scope == "all" else (scope,)
         revision = self.store.revision()
-<<<<<<< HEAD
         found = self._found(SearchOptions(query, limit, sources, mode, context), all_sessions)
-=======
-        found = self._found(SearchOptions(query, limit, sources), all_sessions)
->>>>>>> redact
         paths = {one.file_path for one in found.results if one.file_path}
         return self._versioned(found.render(query), sorted(paths), revision)
 
@@ -173,19 +169,7 @@ class OverviewAndDetail(Session):
         if not found:
             raise QueryError(f"a citation is like detail/auth.md#L10, not {citation!r:.80}")
         revision = self.store.revision()
-<<<<<<< HEAD
         path, line = self._path(found["path"]), int(found["line"])
-=======
-        path, line = found["path"], int(found["line"])
-        if path == "messages.jsonl":
-            path = self.messages.path
-        elif path == "overview.md" or path.startswith("detail/"):
-            path = f"{self.branches.workspace()}/{path}"
-        elif not path.startswith("sessions/"):
-            raise QueryError(
-                f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
-            )
->>>>>>> redact
         if path.endswith(".jsonl"):
             with self._named(citation):
                 messages = self.store.transcript(path).messages(line, 1)
@@ -398,7 +382,6 @@ class OverviewAndDetail(Session):
             for path in paths
         }
         return VersionedText(text, versions if self.store.revision() == revision else {})
-<<<<<<< HEAD
 
     def _path(self, path: str) -> str:
         """Return the path in the store of what a citation names."""
@@ -411,8 +394,6 @@ class OverviewAndDetail(Session):
                 f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
             )
         return path
-=======
->>>>>>> redact
 
     def _detail(self, name: str) -> str:
         return f"{self.branches.workspace()}/detail/{stem(name)}.md"

@@ -24,10 +24,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from commonplace.arguments import at_least, checks_arguments
-<<<<<<< HEAD
 from commonplace.entries.forgetting import ForgetAnswer, forget
-=======
->>>>>>> redact
 from commonplace.entries.injection import Injection, Piece, author_of_speaker
 from commonplace.errors import InvalidArgument, QueryError, Refused
 from commonplace.extraction import extract
@@ -278,14 +275,8 @@ class Profile:
             NotFound: There is no such transcript.
             InvalidArgument: It is no conversation.
         """
-<<<<<<< HEAD
-        texts = [
-            (role, self.store.redact(text)) for role, text in roles_and_texts(self.store, messages)
-        ]
-=======
         given = roles_and_texts(self.store, messages)
         texts = [(role, self.store.redact(text)) for role, text in given]
->>>>>>> redact
         pairs = [(role, text) for role, (text, _) in texts]
         known = self._log.flushed(pairs, session)
         classified = extract(pairs[known:], now=self._today(), model=self._model)
