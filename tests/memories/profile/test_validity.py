@@ -73,6 +73,14 @@ def test_a_state_with_an_end_expires_by_itself(
     assert memory.remember("User is on leave until Friday", "state")["added"]
 
 
+def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
+    # a machine in another time zone wrote it
+    opened.write("MEMORY.md", "## Home\n\n- User lives in Rome <!-- 2026-02-25 -->\n")
+    assert texts(memory) == ["User lives in Rome"]
+    assert "Rome" in memory.inject().text
+    assert len(memory.recall("rome").found) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "end"),
     [

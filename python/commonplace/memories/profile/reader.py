@@ -86,10 +86,10 @@ class Reader:
         """
         asked = limit if self._half_life is None else 5 * limit
         past = at is None and _PAST.search(query) is not None
-        day = at or self._today()
+        today = self._today()
 
         def is_wanted(mark: Mark) -> bool:
-            return mark.holds(day) or (past and mark.is_past(day))
+            return mark.holds(at) if at else past or not mark.is_past(today)
 
         more = 10
         found: dict[str, ProfileEntry] = {}
@@ -185,9 +185,16 @@ class Reader:
         )
 
     def _true(self, at: date | None) -> Iterator[tuple[str, Entry]]:
-        """Yield the entries that are true on a day, with their paths; default: today."""
-        day = at or self._today()
-        return ((path, entry) for path, entry in self._pages.all() if entry.mark.holds(day))
+        """Yield the entries that are true on a day, with their paths; default: that are not past.
+
+        What another time zone has said "tomorrow" is true already.
+        """
+        today = self._today()
+        return (
+            (path, entry)
+            for path, entry in self._pages.all()
+            if (entry.mark.holds(at) if at else not entry.mark.is_past(today))
+        )
 
     def _freshness(self, entry: Entry) -> float:
         """Return what is left of a score after the age of an entry."""
