@@ -153,7 +153,9 @@ def of_forms(text: str, names: str) -> Iterator[Claim]:
                 who,
             )
         elif attribute != "is":
-            strong = attribute != "use for" or bool(tables.strong.search(text))
+            strong = attribute != "use for" or bool(
+                tables.strong.search(f"{text} {names.casefold()}")
+            )
             yield claim(f"{attribute} {about}".strip(), value, who, strong=strong)
         elif SLOT_SCOPE.search(value):
             continue

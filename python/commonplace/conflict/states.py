@@ -53,6 +53,10 @@ SPOUSES = {
     "baby",
     "孩子",
 }
+AGO = re.compile(
+    r" (?:yesterday|(?:about )?(?:an?|one|two|three|four|few|a few|\d+) (?:day|week|month|year)s? ago)\b"
+    r"|(?:昨天|前天|[一两二三四五六几]个?(?:天|周|星期|月|年)前)"
+)
 SCOPED = re.compile(
     r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during|on (?:my"
     r"|the) (?:work|home)\w*"
@@ -129,7 +133,7 @@ def readings(names: str) -> tuple[Reading, ...]:
 
 
 def _readings(text: str) -> Iterator[Reading]:
-    text = text.replace("\u2019", "'")
+    text = AGO.sub("", text.replace("\u2019", "'"))
     parts = [part.strip() for part in CLAUSE.split(text) if part and part.strip()]
     subject = ""
     for part in parts:
