@@ -139,9 +139,8 @@ impl MessageIndex {
         }
         Ok(match self.keys.get(&hash) {
             Some(location) => Known::At(*location),
-            None if self.removed.contains(&hash) || self.forgotten.contains(&hash) => {
-                Known::Removed
-            }
+            None if self.removed.contains(&hash) => Known::Removed,
+            None if self.forgotten.contains(&hash) => Known::Removed,
             None => Known::No,
         })
     }

@@ -1,0 +1,144 @@
+//! Forgetting: nothing is left of it, it does not come back, and a killed call is finished.
+
+#![allow(missing_docs)]
+
+mod fixture;
+mod session_fixture;
+
+use std::fs;
+use std::path::Path;
+
+use commonplace_core::files::Expected;
+use commonplace_core::store::forget::ForgetRequest;
+use commonplace_core::store::retain::RetainRules;
+use fixture::TestRoot;
+use session_fixture::{Sessions, claude_lines};
+
+const GO_ON: &(dyn Fn() -> bool + Sync) = &|| false;
+
+fn request(text: &str) -> ForgetRequest {
+    ForgetRequest { texts: vec![text.to_owned()], ..ForgetRequest::default() }
+}
+
+/// The files below a folder that hold a text.
+fn holders(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(holders(&path, text));
+        } else if String::from_utf8_lossy(&fs::read(&path).unwrap()).to_lowercase().contains(text) {
+            found.push(path.to_string_lossy().into_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_is_left_and_the_rest_stays() {
+    let memory = TestRoot::new();
+    let store = memory.open(false);
+    for text in ["- keep\n- zaphod one\n", "- keep\n- zaphod two\n"] {
+        store.files().write("a.md", text.as_bytes(), Expected::Any).unwrap();
+    }
+    fs::create_dir_all(memory.at(".commonplace/hooks")).unwrap();
+    fs::write(memory.at(".commonplace/hooks/log.jsonl"), "{\"a\":\"Zaphod\"}\n{\"a\":1}\n")
+        .unwrap();
+    fs::create_dir_all(memory.at(".commonplace/vectors/e")).unwrap();
+    let record = |key: u8| [vec![key; 16], vec![0; 8 + 4]].concat();
+    let header = b"{\"embedder\":\"e\",\"dims\":2}\n".to_vec();
+    let cache = memory.at(".commonplace/vectors/e/records");
+    fs::write(&cache, [header.clone(), record(1), record(2)].concat()).unwrap();
+    drop(store.refresh(GO_ON).unwrap());
+    store.save().unwrap();
+    assert_eq!(holders(&memory.root(), "zaphod").len(), 4);
+    let plan = store.plan_forget(&request("zaphod"), GO_ON).unwrap();
+    assert_eq!((plan.passages.len(), plan.revisions), (1, 1));
+    assert_eq!(holders(&memory.root(), "zaphod").len(), 4);
+    assert!(store.forget(&request("zaphod"), Some("other"), None, GO_ON).is_err());
+    let live = [[2; 16]];
+    store.forget(&request("zaphod"), Some(&plan.token), Some(&live), GO_ON).unwrap();
+    assert_eq!(fs::read(&cache).unwrap(), [header, record(2)].concat());
+    assert_eq!(fs::read_to_string(memory.at("a.md")).unwrap(), "- keep\n");
+    let [old] = &store.files().history("a.md").unwrap()[..] else { panic!("one is kept") };
+    assert_eq!(store.files().read_version("a.md", old.version).unwrap(), b"- keep\n");
+    assert!(store.files().verify_history(GO_ON).unwrap().is_empty());
+    let log = fs::read_to_string(memory.at(".commonplace/hooks/log.jsonl")).unwrap();
+    assert_eq!(log, "{\"a\":1}\n");
+    drop(store);
+    assert_eq!(holders(&memory.root(), "zaphod"), [""; 0]);
+}
+
+#[test]
+fn a_store_that_was_open_elsewhere_saves_nothing_of_it() {
+    let memory = TestRoot::new();
+    memory.put("a.md", "- keep\n- zaphod\n");
+    let (one, other) = (memory.open(false), memory.open(false));
+    one.forget(&request("zaphod"), None, None, GO_ON).unwrap();
+    drop(other);
+    assert_eq!(holders(&memory.root(), "zaphod"), [""; 0]);
+}
+
+#[test]
+fn forgotten_messages_stay_out_of_every_import() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["zaphod", "two"]));
+    let plain =
+        "{\"role\":\"user\",\"content\":\"zaphod\"}\n{\"role\":\"user\",\"content\":\"yes\"}\n";
+    sessions.put("c.jsonl", plain.repeat(2));
+    sessions.import();
+    sessions.store.forget(&request("zaphod"), None, None, GO_ON).unwrap();
+    assert_eq!(sessions.texts(), ["two", "yes", "yes"]);
+    for files in [&["sources"][..], &["messages"], &["sources", "messages"]] {
+        files.iter().for_each(|file| sessions.forget(file));
+        sessions.import();
+        assert_eq!(sessions.texts(), ["two", "yes", "yes"], "{files:?}");
+        assert_eq!(holders(&sessions.memory.root(), "zaphod"), [""; 0], "{files:?}");
+    }
+}
+
+#[test]
+fn a_killed_call_is_finished_by_the_next_opening() {
+    let memory = TestRoot::new();
+    let store = memory.open(false);
+    for text in ["- zaphod\n", "- keep\n- zaphod\n"] {
+        store.files().write("a.md", text.as_bytes(), Expected::Any).unwrap();
+    }
+    let address = store.files().history("a.md").unwrap()[0].address.clone();
+    let version = store.files().read("a.md").unwrap().1;
+    store.save().unwrap();
+    drop(store);
+    // as a call leaves it that is killed before it has erased anything
+    let journal = format!(
+        "{{\"files\":[[\"a.md\",\"{version}\",[[0,16,\"- keep\\n\"]],false]],\"revisions\":[\"{address}\"],\
+         \"dropped\":[],\"anywhere\":[[\"zaphod\",true]],\"own\":[],\"messages\":[],\"texts\":[]}}"
+    );
+    let place = memory.at(".commonplace/forgetting");
+    // and one that was killed while it wrote that: nothing is erased
+    fs::write(&place, &journal[..journal.len() / 2]).unwrap();
+    drop(memory.open(false));
+    assert_eq!(fs::read_to_string(memory.at("a.md")).unwrap(), "- keep\n- zaphod\n");
+    assert!(!place.exists());
+    fs::write(&place, journal).unwrap();
+    drop(memory.open(false));
+    assert_eq!(fs::read_to_string(memory.at("a.md")).unwrap(), "- keep\n");
+    assert_eq!(holders(&memory.root(), "zaphod"), [""; 0]);
+}
+
+#[test]
+fn without_a_rule_nothing_goes() {
+    let memory = TestRoot::new();
+    let store = memory.open(false);
+    for text in ["one", "two", "three"] {
+        store.files().write("a.md", text.as_bytes(), Expected::Any).unwrap();
+    }
+    let retain = |rules: RetainRules, dry_run: bool| {
+        store.retain(&rules, dry_run, None, GO_ON).unwrap().revisions.len()
+    };
+    let one = RetainRules { history_count: Some(1), ..RetainRules::default() };
+    assert_eq!((retain(RetainRules::default(), false), retain(one, true)), (0, 1));
+    assert_eq!(store.files().history("a.md").unwrap().len(), 2);
+    assert_eq!(retain(one, false), 1);
+    let [old] = &store.files().history("a.md").unwrap()[..] else { panic!("one is kept") };
+    assert_eq!(store.files().read_version("a.md", old.version).unwrap(), b"two");
+}
