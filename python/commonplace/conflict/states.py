@@ -54,7 +54,8 @@ SPOUSES = {
     "孩子",
 }
 AGO = re.compile(
-    r" (?:yesterday|(?:about )?(?:an?|one|two|three|four|few|a few|\d+) (?:day|week|month|year)s? ago)\b"
+    r" (?:yesterday|(?:about )?(?:an?|one|two|three|four|few|a few|\d+)"
+    r" (?:day|week|month|year)s? ago)\b"
     r"|(?:昨天|前天|[一两二三四五六几]个?(?:天|周|星期|月|年)前)"
 )
 SCOPED = re.compile(
