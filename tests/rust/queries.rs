@@ -152,7 +152,8 @@ fn a_message_is_rescored_by_its_session() {
 #[test]
 fn words_of_a_context_count_in_no_document_frequency() {
     let memory = TestRoot::new();
-    let long = "that was written in the spring by two people who have left since then, and ".repeat(2);
+    let long =
+        "that was written in the spring by two people who have left since then, and ".repeat(2);
     let text = |number: usize| match (number % 10, number % 2) {
         (0, _) => format!("the billing handler {long} needs care"),
         (_, 0) => "billing?".to_owned(),

@@ -175,16 +175,12 @@ impl Lexicon {
 
     /// Says whether the document frequencies of words can be right, given those of concepts: a word
     /// that is the only variant of its concept has the same.
-    pub(crate) fn can_have_doc_freqs(
-        &self,
-        words: &[WordDocFreqs],
-        concepts: &[DocFreqs],
-    ) -> bool {
+    pub(crate) fn can_have_doc_freqs(&self, words: &[WordDocFreqs], concepts: &[DocFreqs]) -> bool {
         self.entries.iter().zip(words).enumerate().all(|(word, (entry, freqs))| {
             let only = entry.variant == 0 && self.latest[entry.concept as usize] == word as u32;
             let all = concepts[entry.concept as usize];
             let fits = |word: u32, all: u32| if only { word == all } else { word <= all };
-            freqs.own <= freqs.any && fits(freqs.any, all.any) && fits(freqs.own, all.own)
+            freqs.text <= freqs.any && fits(freqs.any, all.any) && fits(freqs.text, all.text)
         })
     }
 
