@@ -72,11 +72,20 @@ impl Reference {
         })
     }
 
-    /// Returns the idf of what some documents hold; what only a context holds counts as in one.
-    fn idf(&self, holds: impl Fn(&Document) -> Option<Counts>) -> f64 {
-        let held: Vec<Counts> = self.documents.values().filter_map(holds).collect();
-        let own = |counts: &&Counts| counts[..Field::Context as usize].iter().any(|&n| n > 0);
-        let doc_freq = held.iter().filter(own).count().max(held.len().min(1)) as f64;
+    /// Returns the idf of what some documents hold in their text; of what none does, or of a role,
+    /// of what they hold in any field.
+    fn text_idf(&self, is_role: bool, holds: impl Fn(&Document) -> Option<Counts>) -> f64 {
+        let beside = [Field::Speaker, Field::Time, Field::Context];
+        let texts = Field::ALL.map(|field| !beside.contains(&field));
+        let in_text = |counts: Counts| (0..FIELDS).any(|f| texts[f] && counts[f] > 0);
+        if is_role || !self.documents.values().filter_map(&holds).any(in_text) {
+            return self.idf(|d| holds(d).is_some());
+        }
+        self.idf(|d| holds(d).is_some_and(in_text))
+    }
+
+    fn idf(&self, holds: impl Fn(&Document) -> bool) -> f64 {
+        let doc_freq = self.documents.values().filter(|d| holds(d)).count() as f64;
         if doc_freq == 0.0 {
             return 0.0;
         }
@@ -124,21 +133,21 @@ impl Reference {
                 f64::from(term.times) * if term.form == TermForm::Character { 0.5 } else { 1.0 };
             let shown = term.stem.as_deref().unwrap_or(&term.text);
             let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
-            let any =
-                share * self.idf(|d| d.concepts.get(&concept).map(|words| sum_of(words.values())));
+            let is_role = ROLES.contains(&shown);
+            let counts = |d: &Document| d.concepts.get(&concept).map(|w| sum_of(w.values()));
+            let any = share * self.text_idf(is_role, counts);
             if any == 0.0 {
                 continue;
             }
             let in_field = |fields: &'static [Field]| {
                 let holds = |counts: &Counts| fields.iter().any(|&f| counts[f as usize] > 0);
-                let counts = |d: &Document| d.concepts.get(&concept).map(|w| sum_of(w.values()));
-                self.idf(|d| counts(d).filter(holds))
+                self.idf(|d| d.concepts.get(&concept).is_some_and(|w| w.values().any(holds)))
             };
             let heading = 0.5 * in_field(&[Field::Heading, Field::Title]);
-            let speaks = term.form != TermForm::Whole && !ROLES.contains(&shown);
+            let speaks = term.form != TermForm::Whole && !is_role;
             let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
             let spelled = term.stem.as_ref().map_or(0.0, |_| {
-                self.idf(|d| d.concepts.get(&concept)?.get(&term.text).copied()) / 3.0
+                self.text_idf(is_role, |d| d.concepts.get(&concept)?.get(&term.text).copied()) / 3.0
             });
             let (weight, scores) = found.entry(concept.clone()).or_default();
             *weight += times * (any + spelled);

@@ -5,8 +5,9 @@
 //! tf~(t,d)   = Σ_f w_f · tf(t,f,d) / ((1 − b_f) + b_f · (len(f,d) + m_f) / (avglen_f + m_f))
 //! score(q,d) = Σ_t idf(t) · tf~ / (k1 + tf~)      idf(t) = ln(1 + (N − n_t + 0.5)/(n_t + 0.5))
 //! ```
-//! `n_t` counts documents with `t` in any field but the context (see `doc_freqs`); `avglen_f` is the
-//! mean over the documents that have field `f` at all, since empty ones would distort the norm.
+//! `n_t` counts documents with `t` in their text: not the speaker, the time and the context, which
+//! stand beside it (see `doc_freqs`). `avglen_f` is the mean over the documents that have field `f`
+//! at all, since empty ones would distort the norm.
 //! `m_f` is ours: it is the classic norm with `b′ = b·avglen/(avglen + m)`, so that length matters the less the shorter the
 //! texts of a collection are; with `m = 0` the formula is that of the paper.
 
@@ -114,7 +115,7 @@ impl Default for Weights {
             (Field::Path, 1.0, 0.3, 0.0),
             (Field::Speaker, 2.0, 0.0, 0.0),
             (Field::Time, 1.0, 0.0, 0.0),
-            (Field::Context, 0.25, 0.5, 15.0),
+            (Field::Context, 0.3, 0.5, 15.0),
         ] {
             weights.weight[field as usize] = weight;
             weights.b[field as usize] = b;

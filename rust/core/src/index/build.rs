@@ -103,8 +103,8 @@ impl InvertedIndex {
         let within = |(freqs, &count): (&DocFreqs, &u32)| {
             freqs.any == count
                 && count <= documents
-                && freqs.own <= count
-                && freqs.heading.max(freqs.speaker) <= freqs.own
+                && freqs.text.max(freqs.speaker) <= count
+                && freqs.heading <= freqs.text
         };
         let fit = concepts.len() == self.doc_freqs.len()
             && words.len() == self.word_doc_freqs.len()

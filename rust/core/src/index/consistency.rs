@@ -132,13 +132,13 @@ impl InvertedIndex {
     pub fn doc_freq_checksum(&self) -> [u64; 6] {
         let mut sums = [0u64; 6];
         for freqs in &self.doc_freqs {
-            let counts = [freqs.any, freqs.own, freqs.heading, freqs.speaker];
+            let counts = [freqs.any, freqs.text, freqs.heading, freqs.speaker];
             for (sum, count) in sums[..4].iter_mut().zip(counts) {
                 *sum += u64::from(count) * u64::from(count);
             }
         }
         for freqs in &self.word_doc_freqs {
-            for (sum, count) in sums[4..].iter_mut().zip([freqs.any, freqs.own]) {
+            for (sum, count) in sums[4..].iter_mut().zip([freqs.any, freqs.text]) {
                 *sum += u64::from(count) * u64::from(count);
             }
         }

@@ -1,8 +1,9 @@
-//! Document frequencies of a concept and of a word: in any field, and in the fields that count.
+//! Document frequencies of a concept and of a word: in any field, and in the text alone.
 //!
 //! The context field repeats the text of the neighbours. Counted there, a word of one message would
-//! be in three, and a word of every second message in all: its idf would be that of a stop word. So
-//! the context adds to the term frequency, and not to `n_t`.
+//! be in three, and a word of every second message in all: its idf would be that of a stop word. The
+//! speaker's name and the time stand beside a text as well, and are the same in many. So these three
+//! fields add to the term frequency, and not to `n_t`.
 
 use crate::index::bm25f::{Counts, FIELDS, Field};
 
@@ -12,8 +13,8 @@ use crate::index::bm25f::{Counts, FIELDS, Field};
 pub struct DocFreqs {
     /// Documents that hold it in any field.
     pub any: u32,
-    /// Documents that hold it in a field other than the context.
-    pub own: u32,
+    /// Documents that hold it in their text.
+    pub text: u32,
     /// Documents that hold it in a heading or title.
     pub heading: u32,
     /// Documents that hold it in the speaker's name.
@@ -24,8 +25,8 @@ impl DocFreqs {
     /// Changes the frequencies to which a document with these counts adds.
     pub(crate) fn change(&mut self, counts: &Counts, change: impl Fn(&mut u32)) {
         change(&mut self.any);
-        if is_own(counts) {
-            change(&mut self.own);
+        if is_in_text(counts) {
+            change(&mut self.text);
         }
         if counts[Field::Heading as usize] | counts[Field::Title as usize] > 0 {
             change(&mut self.heading);
@@ -35,9 +36,9 @@ impl DocFreqs {
         }
     }
 
-    /// Returns `n_t` for the idf.
-    pub fn scored(&self) -> u32 {
-        scored(self.any, self.own)
+    /// Returns `n_t` for the idf; that of any field for what is the role of a speaker.
+    pub fn scored(&self, is_role: bool) -> u32 {
+        scored(self.any, self.text, is_role)
     }
 }
 
@@ -47,32 +48,39 @@ impl DocFreqs {
 pub struct WordDocFreqs {
     /// Documents that hold it in any field.
     pub any: u32,
-    /// Documents that hold it in a field other than the context.
-    pub own: u32,
+    /// Documents that hold it in their text.
+    pub text: u32,
 }
 
 impl WordDocFreqs {
     /// Changes the frequencies to which a document with these counts adds.
     pub(crate) fn change(&mut self, counts: &Counts, change: impl Fn(&mut u32)) {
         change(&mut self.any);
-        if is_own(counts) {
-            change(&mut self.own);
+        if is_in_text(counts) {
+            change(&mut self.text);
         }
     }
 
-    /// Returns `n_t` for the idf.
-    pub fn scored(&self) -> u32 {
-        scored(self.any, self.own)
+    /// Returns `n_t` for the idf; that of any field for what is the role of a speaker.
+    pub fn scored(&self, is_role: bool) -> u32 {
+        scored(self.any, self.text, is_role)
     }
 }
 
-/// Returns whether a document holds a term in a field other than the context.
-pub(crate) fn is_own(counts: &Counts) -> bool {
-    const _: () = assert!(Field::Context as usize == FIELDS - 1, "the context is the last field");
-    counts[..Field::Context as usize].iter().any(|&count| count > 0)
+/// Returns whether a document holds a term in its text: not only beside it, as its speaker, its time
+/// or its context.
+pub(crate) fn is_in_text(counts: &Counts) -> bool {
+    const _: () = assert!(
+        Field::Speaker as usize + 3 == FIELDS,
+        "the last fields are the speaker, the time and the context"
+    );
+    counts[..Field::Speaker as usize].iter().any(|&count| count > 0)
 }
 
-/// Returns `n_t`: 1 where only a context holds the term, as of one that is in one document.
-fn scored(any: u32, own: u32) -> u32 {
-    own.max(any.min(1))
+/// Returns `n_t`: where no text holds the term, and for a role, that of any field.
+///
+/// A role is a word of the text in some messages, and the speaker of half of them: with the frequency
+/// of the former its weight would be added to all of the latter.
+fn scored(any: u32, text: u32, is_role: bool) -> u32 {
+    if text == 0 || is_role { any } else { text }
 }

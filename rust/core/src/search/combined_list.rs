@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::index::bm25f::{Counts, FIELDS, Field};
-use crate::index::doc_freqs::{WordDocFreqs, is_own};
+use crate::index::doc_freqs::{WordDocFreqs, is_in_text};
 use crate::index::postings::codec::Posting;
 use crate::index::postings::tf_profiles::VariantCounts;
 use crate::index::topk::collector::Scoring;
@@ -24,10 +24,10 @@ impl QueryScorer<'_> {
         let index = &self.catalog.index;
         self.combined.extend(words.iter().map(|&word| index.entry(word).concept));
         let count = documents.len() as u32;
-        let own = documents.iter().filter(|(_, counts)| is_own(counts)).count() as u32;
+        let text = documents.iter().filter(|(_, counts)| is_in_text(counts)).count() as u32;
         let doc_freq = match field {
             Some(_) => count,
-            None => WordDocFreqs { any: count, own }.scored(),
+            None => WordDocFreqs { any: count, text }.scored(false),
         };
         let first = self.catalog.index.lexicon().profiles.len() as u32;
         let Self { query_profiles, by_counts, .. } = self;

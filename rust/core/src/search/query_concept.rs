@@ -32,7 +32,7 @@ pub(super) struct QueryConcept {
     /// The name in an explanation.
     pub name: String,
     pub list: ConceptList,
-    /// Documents that hold the concept in a field other than the context.
+    /// Documents that hold the concept, as they are counted for its weight.
     pub doc_freq: u32,
     /// The weight in any field,
     pub any: f32,
@@ -55,6 +55,11 @@ pub(super) enum ConceptList {
 /// Returns the weight of a term by its form.
 pub(super) fn form_weight(form: TermForm) -> f32 {
     if form == TermForm::Character { weight::CHARACTER } else { 1.0 }
+}
+
+/// Says whether a word is the role of a speaker.
+pub(super) fn is_role(term: &QueryTerm) -> bool {
+    ROLES.contains(&&**term.stem.as_ref().unwrap_or(&term.text))
 }
 
 impl QueryConcept {
@@ -85,11 +90,12 @@ impl QueryConcept {
         formula: &Bm25f,
     ) {
         let times = term.times * form_weight(term.form);
+        let n = doc_freqs.scored(is_role(term));
         let idf = |n: u32| if n > 0 { times * formula.idf(n) } else { 0.0 };
         if term.stem.is_none() {
-            self.any += idf(doc_freqs.scored());
+            self.any += idf(n);
         } else {
-            self.any += weight::STEM * idf(doc_freqs.scored());
+            self.any += weight::STEM * idf(n);
             if let Some((number, doc_freq)) = variant {
                 let weight = weight::WORD * idf(doc_freq);
                 match self.variants.iter_mut().find(|(known, _)| *known == number) {
@@ -99,7 +105,7 @@ impl QueryConcept {
             }
         }
         self.heading += weight::HEADING * idf(doc_freqs.heading);
-        if term.form != TermForm::Whole && !ROLES.contains(&self.name.as_str()) {
+        if term.form != TermForm::Whole && !is_role(term) {
             self.speaker += weight::SPEAKER * idf(doc_freqs.speaker);
         }
     }

@@ -16,7 +16,7 @@ use crate::index::postings::codec::Impact;
 use crate::index::postings::reader::PostingList;
 use crate::index::postings::tf_profiles::ProfileSummary;
 use crate::index::topk::collector::Scoring;
-use crate::search::query_concept::{ConceptList, QueryConcept, form_weight};
+use crate::search::query_concept::{ConceptList, QueryConcept, form_weight, is_role};
 use crate::search::turns::TurnFinder;
 use crate::text::query_terms::QueryTerm;
 use crate::text::tokens::TermForm;
@@ -148,14 +148,17 @@ impl<'a> QueryScorer<'a> {
             }
             return word;
         };
-        self.asked += of_form * self.formula.idf(doc_freqs.scored());
+        let is_role = is_role(term);
+        let doc_freq = doc_freqs.scored(is_role);
+        self.asked += of_form * self.formula.idf(doc_freq);
         let at = *self.by_concept.entry(concept).or_insert_with(|| {
-            self.concepts.push(QueryConcept::new(term, concept, doc_freqs.scored()));
+            self.concepts.push(QueryConcept::new(term, concept, doc_freq));
             self.concepts.len() - 1
         });
         let spelling = word.zip(entry);
-        let variant = spelling
-            .map(|(word, entry)| (entry.variant as u16, index.word_doc_freqs(word).scored()));
+        let variant = spelling.map(|(word, entry)| {
+            (entry.variant as u16, index.word_doc_freqs(word).scored(is_role))
+        });
         self.concepts[at].add_word(term, &doc_freqs, variant, &self.formula);
         word
     }

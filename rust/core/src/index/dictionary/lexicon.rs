@@ -180,7 +180,7 @@ impl Lexicon {
             let only = entry.variant == 0 && self.latest[entry.concept as usize] == word as u32;
             let all = concepts[entry.concept as usize];
             let fits = |word: u32, all: u32| if only { word == all } else { word <= all };
-            freqs.own <= freqs.any && fits(freqs.any, all.any) && fits(freqs.own, all.own)
+            freqs.text <= freqs.any && fits(freqs.any, all.any) && fits(freqs.text, all.text)
         })
     }
 

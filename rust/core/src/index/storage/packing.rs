@@ -78,7 +78,7 @@ pub(crate) fn pack(
         let counts = word_doc_freqs.iter_mut().zip(half.word_doc_freqs);
         counts.for_each(|(count, more)| {
             count.any += more.any;
-            count.own += more.own;
+            count.text += more.text;
         });
     }
     Packing { packed, doc_freqs, word_doc_freqs }
