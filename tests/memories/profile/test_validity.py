@@ -119,6 +119,10 @@ def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
         ("User was ill until 2025-01-01", None),
         ("User waits until Friday each week", None),
         ("Rents a car until February 30", None),
+        ("Office hours are Monday through Friday", None),
+        ("周一到周五上班", None),
+        ("从周一到周五在公司", None),
+        ("User lived in Berlin until January", None),
     ],
 )
 def test_ends(text: str, end: str | None) -> None:

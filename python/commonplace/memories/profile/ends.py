@@ -34,6 +34,16 @@ _GOES_ON = re.compile(
 )
 _SPAN_ZH = re.compile(r"(?P<what>这周|本周|这个星期|这个月|本月|今年|今天)")
 _GOES_ON_ZH = re.compile(r"出差|休假|请假|度假|值班|不在|在|要|打算|计划|准备|得")
+# What recurs, or was so once, has no end to come.
+_RECURS = re.compile(
+    rf"\b(?:{'|'.join(_DAYS)}|mon|tue|wed|thu|fri)s? (?:through|till|until)\b|\b(?:every|each|daily"
+    r"|weekly|usually|always|normally)\b|(?:周|星期)[一二三四五六日天]到|从.{1,6}到|每|平时|通常",
+    re.IGNORECASE,
+)
+_WAS = re.compile(
+    r"\b(?:lived|worked|stayed|studied|waited|was|were|had|used to|went|slept|grew up)\b",
+    re.IGNORECASE,
+)
 _OVER = re.compile(
     r"了(?:[，。；]|$)|\b(?:moved|started|got|joined|bought|sold|finished)\b", re.IGNORECASE
 )
@@ -48,6 +58,8 @@ def end_of(text: str, today: date) -> date | None:
     datetime.date(2026, 11, 8)
     >>> end_of("User moved to Lisbon this week", date(2026, 11, 2))
     """
+    if _RECURS.search(text) or _WAS.search(text):
+        return None
     try:
         if found := _UNTIL.search(text):
             day = _named(found["what"].casefold(), found["which"] or "", today)
