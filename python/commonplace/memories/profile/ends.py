@@ -50,7 +50,8 @@ _WAS = re.compile(
 # What changes then stays so.
 _CHANGES = re.compile(
     r"了(?:[，。；]|$)|开始|搬|入职|换|结婚|毕业|离职|\b(?:(?:start|join|gett?|finish|switch|graduat|mov"
-    r"|chang|retir|(?<!on )leav|quitt?|marr|becom|begin)(?:s|es|ed|ing|e|y|ies|ied|n?ing)?|got|bought|sold)\b",
+    r"|chang|retir|(?<!on )leav|quitt?|marr|becom|begin)(?:s|es|ed|n?ing|e|y|ies|ied)?"
+    r"|got|bought|sold)\b",
     re.IGNORECASE,
 )
 
