@@ -49,7 +49,7 @@ def compared(text: str) -> list[str]:
     """Return what of an entry is compared: the whole, its statements, and the parts of each."""
     texts = readings(text)
     return list(
-        dict.fromkeys([*texts, *(part for one in texts[1:] or texts for part in _parts(one))])
+        dict.fromkeys([*texts, *(part for one in texts[1:] or texts for part in parts(one))])
     )
 
 
@@ -121,14 +121,14 @@ def _first(old: str, news: list[str], compare: Compare) -> Verdict:
     """
     verdicts = [compare(old, new) for new in news]
     found = next((verdict for verdict in verdicts if verdict.conflict), None)
-    parts = _parts(old)
-    if len(parts) < 2:
+    pieces = parts(old)
+    if len(pieces) < 2:
         return found or verdicts[0]
     by_part = [
-        next((v for v in (compare(part, n) for n in news) if v.conflict), None) for part in parts
+        next((v for v in (compare(part, n) for n in news) if v.conflict), None) for part in pieces
     ]
     untrue = next((verdict for verdict in by_part if verdict), None)
-    true = [part for part, verdict in zip(parts, by_part, strict=True) if verdict is None]
+    true = [part for part, verdict in zip(pieces, by_part, strict=True) if verdict is None]
     if untrue and any(_says_more(part) for part in true):
         return replace(untrue, reason=ENTANGLED)
     if found is None and by_part[0] is not None:
@@ -136,7 +136,8 @@ def _first(old: str, news: list[str], compare: Compare) -> Verdict:
     return found or verdicts[0]
 
 
-def _parts(statement: str) -> list[str]:
+def parts(statement: str) -> list[str]:
+    """Return what stands between the commas and conjunctions of a statement."""
     return [part for part in _PARTS.split(statement) if part.strip()]
 
 

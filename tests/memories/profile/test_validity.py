@@ -47,6 +47,21 @@ def test_what_was_true_may_be_true_again(memory: Profile, clock: Clock) -> None:
     )
 
 
+def test_many_past_entries_hide_nothing(opened: Store, memory: Profile) -> None:
+    past = "".join(
+        f"- ~~User lives in Rome~~ <!-- META: since=2025-01-{day:02} until=2025-01-{day:02} -->\n"
+        for day in range(1, 32)
+    )
+    past += "".join(
+        f"- ~~User lives in place {n}~~ <!-- META: until=2025-02-01 -->\n" for n in range(200)
+    )
+    note = f"---\nunit: item\n---\n## Home\n\n{past}- User now lives somewhere in Rome\n"
+    opened.write("MEMORY.md", note)
+    (found,) = memory.recall("user lives", 5).found
+    assert found.text == "User now lives somewhere in Rome"
+    assert len(memory.recall("Rome", at=date(2025, 1, 7)).found) == 2
+
+
 def test_a_correction_was_never_true(opened: Store, memory: Profile) -> None:
     memory.remember("My manager is Alice, and I live in Rome", "people")
     done = memory.flush([("user", "That's wrong. My manager is Bob.")])
@@ -91,6 +106,7 @@ def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
         ("Rents a car until December 5", "2026-12-05"),
         ("Rents a car until January", "2027-01-31"),
         ("User is in Rome this week", "2026-11-08"),
+        ("User is on leave this week", "2026-11-08"),
         ("User plans to read Dune this month", "2026-11-30"),
         ("在上海待到周五", "2026-11-06"),
         ("项目到月底前完成", "2026-11-30"),
@@ -104,6 +120,13 @@ def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
         ("User was ill until 2025-01-01", None),
         ("User waits until Friday each week", None),
         ("Rents a car until February 30", None),
+        ("User lives in Berlin and is on leave until Friday", None),
+        ("我今年30岁，在阿里工作", None),
+        ("User will start at Bosch this week", None),
+        ("Office hours are Monday through Friday", None),
+        ("周一到周五上班", None),
+        ("从周一到周五在公司", None),
+        ("User lived in Berlin until January", None),
     ],
 )
 def test_ends(text: str, end: str | None) -> None:

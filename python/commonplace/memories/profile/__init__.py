@@ -175,8 +175,8 @@ class Profile:
     ) -> dict[str, Any]:
         """Keep something about the user: a preference, a habit, a fact, a correction.
 
-        An entry that the new one contradicts is replaced by it; what is there already is not
-        added twice. The answer says what was replaced, and where the old text lies.
+        A statement that the new one contradicts is replaced by it, and kept as no longer true; what
+        is there already is not added twice. The answer says what was replaced.
 
         Args:
             content: One statement, such as `User prefers dark mode`.

@@ -6,6 +6,9 @@ import calendar
 import re
 from datetime import date, timedelta
 
+from commonplace.conflict.entries import parts
+from commonplace.conflict.statements import statements
+
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _MONTHS = [name.casefold() for name in calendar.month_name[1:]]
 _DAYS_ZH = "一二三四五六日"
@@ -34,13 +37,29 @@ _GOES_ON = re.compile(
 )
 _SPAN_ZH = re.compile(r"(?P<what>这周|本周|这个星期|这个月|本月|今年|今天)")
 _GOES_ON_ZH = re.compile(r"出差|休假|请假|度假|值班|不在|在|要|打算|计划|准备|得")
-_OVER = re.compile(
-    r"了(?:[，。；]|$)|\b(?:moved|started|got|joined|bought|sold|finished)\b", re.IGNORECASE
+# What recurs, or was so once, has no end to come.
+_RECURS = re.compile(
+    rf"\b(?:{'|'.join(_DAYS)}|mon|tue|wed|thu|fri)s? (?:through|till|until)\b|\b(?:every|each|daily"
+    r"|weekly|usually|always|normally)\b|(?:周|星期)[一二三四五六日天]到|从.{1,6}到|每|平时|通常",
+    re.IGNORECASE,
+)
+_WAS = re.compile(
+    r"\b(?:lived|worked|stayed|studied|waited|was|were|had|used to|went|slept|grew up)\b",
+    re.IGNORECASE,
+)
+# What changes then stays so.
+_CHANGES = re.compile(
+    r"了(?:[，。；]|$)|开始|搬|入职|换|结婚|毕业|离职|\b(?:(?:start|join|gett?|finish|switch|graduat|mov"
+    r"|chang|retir|(?<!on )leav|quitt?|marr|becom|begin)(?:s|es|ed|n?ing|e|y|ies|ied)?"
+    r"|got|bought|sold)\b",
+    re.IGNORECASE,
 )
 
 
 def end_of(text: str, today: date) -> date | None:
     """Return the last day on which a plan or a state is true; None where none is named.
+
+    A text that says more than that has no end.
 
     >>> end_of("User is on leave until Friday", date(2026, 11, 2))
     datetime.date(2026, 11, 6)
@@ -48,12 +67,19 @@ def end_of(text: str, today: date) -> date | None:
     datetime.date(2026, 11, 8)
     >>> end_of("User moved to Lisbon this week", date(2026, 11, 2))
     """
+    # the end of one statement is not that of the others
+    said = statements(text)
+    if len(said) != 1 or len(parts(said[0].reading)) != 1:
+        return None
+    text = said[0].reading
+    if _RECURS.search(text) or _WAS.search(text):
+        return None
     try:
         if found := _UNTIL.search(text):
             day = _named(found["what"].casefold(), found["which"] or "", today)
         elif found := _UNTIL_ZH.search(text):
             day = _named_zh(found["what"] or found["end"], found["which"] or "", today)
-        elif _OVER.search(text):
+        elif _CHANGES.search(text):
             return None
         elif (found := _SPAN.search(text)) and _GOES_ON.search(text):
             day = _span(found["what"] or "day", today)
