@@ -49,7 +49,7 @@ class _Line:
     has_children: bool = False
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=16_384)
 def statements(text: str) -> tuple[Statement, ...]:
     """Return the statements of a text in their order.
 

@@ -165,6 +165,7 @@ class HybridSearch:
         limit: int = 10,
         *,
         filter: SearchFilter | None = None,
+        keep: Callable[[Hit], bool] | None = None,
         **fields: Unpack[FilterFields],
     ) -> HybridHits:
         """Return up to `limit` documents that answer `query`, best first.
@@ -173,6 +174,7 @@ class HybridSearch:
         `Store.search`. Where the query holds a phrase, an exclusion or a filter, vectors only
         order what the words find. What is of tools has no vectors: with `tools` the words find it.
         Of a transcript it finds messages; `exclude` leaves out what an agent has in its context.
+        Of what is found, that for which `keep` returns false is left out before duplicates are.
 
         Raises:
             QueryError: The query is empty or not text, or nothing can pass the filter.
@@ -186,14 +188,14 @@ class HybridSearch:
         if self.vectors is not None:
             admits = self._store.predicate(filter)
             try:
-                return self._finish(limit, *self._both(self.vectors, query, depth, words, admits))
+                both = self._both(self.vectors, query, depth, words, admits)
+                return self._finish(limit, keep, *both)
             except ModelError as error:
                 why = str(error)
         hits = words()
         found = [HybridHit(hit, share, share, None) for hit, share in shares(hits)]
-        return self._finish(
-            limit, found, hits.freshness, [*hits.notes, f"found by words only: {why}"]
-        )
+        notes = [*hits.notes, f"found by words only: {why}"]
+        return self._finish(limit, keep, found, hits.freshness, notes)
 
     def _both(
         self,
@@ -240,9 +242,16 @@ class HybridSearch:
         return self._weights[0] * (lexical or 0) + self._weights[1] * max(cosine or 0, 0)
 
     def _finish(
-        self, limit: int, found: list[HybridHit], freshness: Freshness, notes: list[str]
+        self,
+        limit: int,
+        keep: Callable[[Hit], bool] | None,
+        found: list[HybridHit],
+        freshness: Freshness,
+        notes: list[str],
     ) -> HybridHits:
         """Weigh by age, sort, and leave out what says the same."""
+        if keep is not None:
+            found = [one for one in found if keep(one.hit)]
         if self._half_life is not None:
             found = [self._aged(one, self._half_life) for one in found]
         found = sorted(found, key=lambda one: (-one.score, one.hit.path, one.hit.start))

@@ -47,6 +47,21 @@ def test_what_was_true_may_be_true_again(memory: Profile, clock: Clock) -> None:
     )
 
 
+def test_many_past_entries_hide_nothing(opened: Store, memory: Profile) -> None:
+    past = "".join(
+        f"- ~~User lives in Rome~~ <!-- META: since=2025-01-{day:02} until=2025-01-{day:02} -->\n"
+        for day in range(1, 32)
+    )
+    past += "".join(
+        f"- ~~User lives in place {n}~~ <!-- META: until=2025-02-01 -->\n" for n in range(200)
+    )
+    note = f"---\nunit: item\n---\n## Home\n\n{past}- User now lives somewhere in Rome\n"
+    opened.write("MEMORY.md", note)
+    (found,) = memory.recall("user lives", 5).found
+    assert found.text == "User now lives somewhere in Rome"
+    assert len(memory.recall("Rome", at=date(2025, 1, 7)).found) == 2
+
+
 def test_a_correction_was_never_true(opened: Store, memory: Profile) -> None:
     memory.remember("My manager is Alice, and I live in Rome", "people")
     done = memory.flush([("user", "That's wrong. My manager is Bob.")])
@@ -71,6 +86,14 @@ def test_a_state_with_an_end_expires_by_itself(
     assert texts(memory) == []
     # it may be so again, and is not known already
     assert memory.remember("User is on leave until Friday", "state")["added"]
+
+
+def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
+    # a machine in another time zone wrote it
+    opened.write("MEMORY.md", "## Home\n\n- User lives in Rome <!-- 2026-02-25 -->\n")
+    assert texts(memory) == ["User lives in Rome"]
+    assert "Rome" in memory.inject().text
+    assert len(memory.recall("rome").found) == 1
 
 
 @pytest.mark.parametrize(

@@ -364,7 +364,7 @@ class Profile:
         profile = [
             (entry.category, _piece(profile_entry(main, entry)))
             for entry in self._pages.entries(main)
-            if entry.mark.holds(self._today())
+            if not entry.mark.is_past(self._today())
         ]
         notes: tuple[str, ...] = ("no query: nothing was searched for",)
         found: list[Piece] = []

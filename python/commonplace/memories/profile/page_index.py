@@ -35,7 +35,7 @@ class PageIndex:
         return [found[start] for start in sorted(found)]
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def indexed(note: str) -> PageIndex:
     """Return the statements of a note; what was read last is kept."""
     return PageIndex(note)

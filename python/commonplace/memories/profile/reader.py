@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -13,7 +13,7 @@ from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
 from commonplace.memories.profile.marks import OWNER, Mark
 from commonplace.memories.profile.pages import Pages
-from commonplace.recall import HybridHit, HybridSearch
+from commonplace.recall import HybridHits, HybridSearch
 from commonplace.tools.text_page import page_of
 
 # Most characters that are shown at once
@@ -86,24 +86,29 @@ class Reader:
         """
         asked = limit if self._half_life is None else 5 * limit
         past = at is None and _PAST.search(query) is not None
-        day = at or self._today()
+        today = self._today()
 
-        def is_wanted(mark: Mark) -> bool:
-            return mark.holds(day) or (past and mark.is_past(day))
+        def is_true(mark: Mark) -> bool:
+            return mark.holds(at) if at else past or not mark.is_past(today)
 
-        more = 10
+        answer = self._search(query, asked, is_true)
+        by_place = {(one.hit.path, one.hit.start): one for one in answer}
         found: dict[str, ProfileEntry] = {}
-        while True:
-            answer = self._recall.search(
-                query, asked + more, prefix=self._pages.prefixes, source="note"
-            )
-            left_out = self._take(answer[:asked], found, is_wanted)
-            # pages are read for those that are needed: more where hits are one entry, or past
-            if len(found) < asked:
-                left_out += self._take(answer[asked:], found, is_wanted)
-            if not left_out or len(found) >= asked or len(answer) < asked + more:
+        # pages are read for those that are needed: more only where several hits are one entry
+        for some in answer[:asked], answer[asked:]:
+            for hit, entry in self._pages.located(one.hit for one in some):
+                if not is_true(entry.mark):
+                    continue
+                one = by_place[hit.path, hit.start]
+                kept = replace(
+                    profile_entry(hit.path, entry),
+                    score=one.score * self._freshness(entry),
+                    lexical=one.lexical,
+                    cosine=one.cosine,
+                )
+                found.setdefault(kept.citation, kept)
+            if len(found) >= asked:
                 break
-            more *= 8
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
@@ -113,28 +118,26 @@ class Reader:
             )
         return ProfileHits(tuple(best), tuple(notes))
 
-    def _take(
-        self,
-        answer: Sequence[HybridHit],
-        found: dict[str, ProfileEntry],
-        is_wanted: Callable[[Mark], bool],
-    ) -> int:
-        """Add the entries of hits to what is found, by citation; return how many were left out."""
-        by_place = {(one.hit.path, one.hit.start): one for one in answer}
-        left_out = 0
-        for hit, entry in self._pages.located(one.hit for one in answer):
-            if not is_wanted(entry.mark):
-                left_out += 1
-                continue
-            one = by_place[hit.path, hit.start]
-            kept = replace(
-                profile_entry(hit.path, entry),
-                score=one.score * self._freshness(entry),
-                lexical=one.lexical,
-                cosine=one.cosine,
+    def _search(self, query: str, asked: int, is_true: Callable[[Mark], bool]) -> HybridHits:
+        """Return hits of entries that are true, more than are asked for where there are."""
+        left_out: set[tuple[str, int]] = set()
+
+        def keep(hit: Hit) -> bool:
+            marks = [entry.mark for entry in parse(hit.text)] if "<!--" in hit.text else []
+            kept = not marks or any(map(is_true, marks))
+            if not kept:
+                left_out.add((hit.path, hit.start))
+            return kept
+
+        more, before = 10, 0
+        while True:
+            answer = self._recall.search(
+                query, asked + more, prefix=self._pages.prefixes, source="note", keep=keep
             )
-            found.setdefault(kept.citation, kept)
-        return left_out
+            # of the best that a search looks at, many may be past
+            if len(answer) >= asked or len(left_out) == before:
+                return answer
+            more, before = 8 * more, len(left_out)
 
     def categories(self) -> dict[str, int]:
         """Return how many true entries each category has, in the order of MEMORY.md.
@@ -185,9 +188,16 @@ class Reader:
         )
 
     def _true(self, at: date | None) -> Iterator[tuple[str, Entry]]:
-        """Yield the entries that are true on a day, with their paths; default: today."""
-        day = at or self._today()
-        return ((path, entry) for path, entry in self._pages.all() if entry.mark.holds(day))
+        """Yield the entries that are true on a day, with their paths; default: that are not past.
+
+        What another time zone has said "tomorrow" is true already.
+        """
+        today = self._today()
+        return (
+            (path, entry)
+            for path, entry in self._pages.all()
+            if (entry.mark.holds(at) if at else not entry.mark.is_past(today))
+        )
 
     def _freshness(self, entry: Entry) -> float:
         """Return what is left of a score after the age of an entry."""
