@@ -334,6 +334,19 @@ def test_the_command_append(root: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert PASSWORD in (root / "b.md").read_text()
 
 
+def test_the_commands_of_memory_systems(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def shell(*words: str) -> str:
+        assert run(["--root", str(root), *words]) == 0
+        return capsys.readouterr().out
+
+    told = TEXTS["password"][0]
+    assert "secrets are kept out of the memory: 1 × password" in shell("profile", "remember", told)
+    assert "1 × password" in shell("four-layers", "learn", "db password", PASSWORD)
+    assert PASSWORD not in notes_of(root)
+    shell("profile", "remember", told, "--keep-secrets")
+    assert PASSWORD in notes_of(root)
+
+
 @dataclasses.dataclass(frozen=True)
 class Note:
     title: str

@@ -12,7 +12,7 @@ from commonplace.cli.printer import size
 from commonplace.store import Store
 
 # What a receipt says in its first lines, or for programs only
-_TOLD = {"success", "path", "citation", "version", "previous", "history", "category"}
+_TOLD = {"success", "path", "citation", "version", "previous", "history", "category", "redacted"}
 # What was done, by the key that tells it
 _COUNTED = {"remembered": "kept", "filtered": "left out"}
 

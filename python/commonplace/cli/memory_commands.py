@@ -6,6 +6,7 @@ are imported when one of their commands is asked for.
 
 from __future__ import annotations
 
+from commonplace.cli.options import KEEP_SECRETS
 from commonplace.cli.output import FOUND, NOTHING, emit, opened, print_message
 from commonplace.cli.parser import (
     JSON,
@@ -86,7 +87,8 @@ def _commands(system: str, shared: tuple[Argument, ...]) -> dict[str, Command]:
     found = {"show": Command(f"{group} show", _shower(system), shared)}
     for tool in tools:
         short = names[tool.name]
-        arguments = (*arguments_of(tool, names), *shared)
+        more = () if tool.read_only else (KEEP_SECRETS,)
+        arguments = (*arguments_of(tool, names), *more, *shared)
         found[short] = Command(f"{group} {short}", _runner(system, tool, names), arguments)
     return found
 
@@ -115,7 +117,8 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
         if "messages" in fields:
             fields["messages"], fields["file"] = _conversation(opening, fields)
         arguments = arguments_for(tool, fields)
-        with opened(opening, create=not tool.read_only) as store:
+        keeps = fields.get("keep_secrets", False)
+        with opened(opening, create=not tool.read_only, keep_secrets=keeps) as store:
             memory = _memory(system, store, fields)
             try:
                 answer = tools_for(memory, only=[tool.name]).run(tool.name, arguments)
