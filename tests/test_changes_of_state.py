@@ -36,22 +36,14 @@ def kept(text: str) -> bool:
     return any(one.kept for one in extract([("user", text)], now=TODAY))
 
 
-# What was reached, a little below it; the "watched" pairs were written when the rules stood, and
-# read once.
+# What was reached, a little below it. Each round was written while the rules stood still, counted
+# once, and then read: docs/benchmarks.md has the counts.
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
-    ("part", "heard", "replaced"), [("tuned", 0.97, 0.93), ("watched", 0.94, 0.84)]
-)
-def test_changes_are_kept_and_replace(
-    language: str, part: str, heard: float, replaced: float
-) -> None:
-    pairs = [
-        one
-        for one in CHANGES
-        if one["conflict"] and (one["language"], one["part"]) == (language, part)
-    ]
-    assert sum(kept(one["new"]) for one in pairs) >= heard * len(pairs)
-    assert sum(compare(one["old"], one["new"]).conflict for one in pairs) >= replaced * len(pairs)
+def test_changes_are_kept_and_replace(language: str) -> None:
+    pairs = [one for one in CHANGES if one["conflict"] and one["language"] == language]
+    assert sum(kept(one["new"]) for one in pairs) >= 0.97 * len(pairs)
+    replaced = sum(compare(one["old"], one["new"]).conflict for one in pairs)
+    assert replaced >= 0.87 * len(pairs)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -71,14 +63,14 @@ def test_a_change_replaces_what_was_kept_of_an_earlier_session(language: str) ->
 def test_what_both_holds_is_not_replaced() -> None:
     pairs = [one for one in CHANGES if not one["conflict"]]
     wrong = [(one["old"], one["new"]) for one in pairs if compare(one["old"], one["new"]).conflict]
-    assert len(pairs) > 140
-    assert len(wrong) <= 2, wrong
+    assert len(pairs) > 220
+    assert not wrong
 
 
 def test_chat_messages() -> None:
     wrong = [one["text"] for one in lines("chat") if kept(one["text"]) and not one["kept"]]
     missed = [one["text"] for one in lines("chat") if one["kept"] and not kept(one["text"])]
-    assert len(wrong) <= 4, wrong
+    assert len(wrong) <= 5, wrong
     assert len(missed) <= 3, missed
 
 

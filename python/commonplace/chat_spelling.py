@@ -35,7 +35,7 @@ SHORT_FORMS = [
         ("fave?", "favourite"),
         ("bf", "boyfriend"),
         ("gf", "girlfriend"),
-        ("any more", "anymore"),
+        ("any more|any longer", "anymore"),
         ("cuz|bc|coz|cos", "because"),
         ("gonna", "going to"),
         ("mgr", "manager"),

@@ -148,7 +148,9 @@ def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
             if (first.subject, first.attribute) != (second.subject, second.attribute):
                 continue
             verdict = compare_claims(first, second)
-            if verdict.reason in {"same", "detail"} and not (first.loose and second.loose):
+            if verdict.reason in {"same", "detail"}:
+                if first.loose and second.loose:
+                    continue
                 return verdict
             if verdict.conflict and apart and not places(f"{first.value} {second.value}"):
                 verdict = replace(verdict, conflict=False, reason="scope")

@@ -46,10 +46,10 @@ COUNT = re.compile(
 )
 # Adds nothing to the name of what it stands beside
 SUPPORT = re.compile(
-    r"\b(?:class(?:es)?|lessons?|courses?|account|subscription|membership|habit|app|playing|doing"
+    r"\b(?:class(?:es)?|lessons?|courses?|account|subscription|membership|habit|app|doing"
     r"|taking|using|the|my|our)\b|会员卡?|账号|卡$|订阅"
 )
-VERB = re.compile(r"[刷玩看追弹打学吃喝用养骑开戴听练去碰抽订住租送](?=..)")
+VERB = re.compile(r"[刷玩看追学吃喝用养骑开戴听练去碰抽订住租送](?=..)")
 # Words which tie a phrase to one place or use
 BOUND = re.compile(r"\b(?:for|in|on|at|during|when|while|with|after|before|under|inside) (.+)$")
 

@@ -34,7 +34,7 @@ OTHER = re.compile(
     r"|flatmate|client|customer|teacher|wife|husband|partner|girlfriend|boyfriend|son|daughter|kid"
     r"|child|dog|cat|puppy|ex|妹妹|妹|弟弟|弟|哥哥|哥|姐姐|姐|爸爸|爸妈|爸|妈妈|妈"
     r"|爷爷|奶奶|外公|外婆"
-    r"|老婆|老公|妻子|丈夫|媳妇|儿子|女儿|闺女|同事|朋友|闺蜜|室友|邻居|同学|表[哥弟姐妹]|叔叔|舅舅"
+    r"|孩子|娃|宝宝|老婆|老公|妻子|丈夫|媳妇|儿子|女儿|闺女|同事|朋友|闺蜜|室友|邻居|同学|表[哥弟姐妹]|叔叔|舅舅"
     r"|[小老](?=[\u4e00-\u9fff](?!板|婆|公|师|了|家)))s?(?!(?:'s)? and (?:i|me)\b)(?!和我|跟我)"
 )
 # What is so of one of a couple is so of the other
@@ -59,10 +59,13 @@ AGO = re.compile(
     r"|(?:昨天|前天|[一两二三四五六几]个?(?:天|周|星期|月|年)前)"
 )
 SCOPED = re.compile(
-    r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during|on (?:my"
-    r"|the) (?:work|home)\w*"
+    r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during"
+    r"|on (?:my|the) (?:work|home)\w*"
     r"|(?:on |at )?(?:weekdays|weekends|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)"
-    r"|work (?:laptop|phone|computer)|once|twice|sometimes|(?:two|three|\\d) days|also|too)\b"
+    r"|work (?:laptop|phone|computer)|once|twice|sometimes|(?:two|three|\d) days|also|too)\b"
+    r"|\b(?:in|with|to) (?:the |my )?(?:code|commits?|pull|e-?mails?|docs?|documentation|comments?"
+    r"|slides?|meetings?|reports?|reviews?|messages?|tests?|chats?|friends|family|colleagues"
+    r"|clients?|customers?)\b|代码|审查|提交|邮件|文档|注释|聊天|会议|报告|周报|朋友|客户|同事"
     r"|工作用|在公司|在家(?!办公)|周末|工作日|的时候|时候|有时|也"
 )
 FIRST = re.compile(r"^(?:\w+ )?(?:i|we|i'm|we're|user|my|our)\b|^(?:我|用户|咱)")

@@ -34,7 +34,7 @@ FILLERS = re.compile(
     r"|(?:an?|one|two|three|four|few|\d+) (?:days?|weeks?|months?|years?) ago)\b"
     r"|现在|目前|已经|如今|请|始终|总是|一般|通常|都|又|其实|上个月|上周|前不久|刚刚"
     r"|刚(?=搬|换|改|结|离|从)|去年底?|年初|年底|今年(?:春|夏|秋|冬)天?|最近|以后|今后"
-    r"|真的|终于|昨天|前天|早就|早已|彻底|正式|上个?(?:月|周|星期)|已(?=开|关)"
+    r"|真的|终于|昨晚|今早|前几天|上周末|昨天|前天|早就|早已|彻底|正式|上个?(?:月|周|星期)|已(?=开|关)"
 )
 # Each denies what stands beside it; two of them make a yes.
 DENIALS = re.compile(

@@ -73,7 +73,8 @@ OF_BEFORE = re.compile(
     re.IGNORECASE,
 )
 OF_REST = re.compile(
-    r"\boff the record\b[^,]*$|\bbetween (?:us|you and me)\b.{0,3}$|[:：]$"
+    r"\b(?:remember|save|store|note) nothing\b"
+    r"|\boff the record\b[^,]*$|\bbetween (?:us|you and me)\b.{0,3}$|[:：]$"
     r"|(?:don't|do not) (?:save|store|remember|record|keep|log) (?:what follows"
     r"|the following|any of"
     r" (?:this|what))|(?:以下|下面|接下来)",
