@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 from msgspec import Meta
 
 from commonplace.citation import located
-from commonplace.entries.forgetting import ForgetAnswer, forget
+from commonplace.entries.forgetting import ForgetAnswer as Forgetting
+from commonplace.entries.forgetting import forget
 from commonplace.errors import NotFound, ToolError
 from commonplace.locks import Lock
 from commonplace.tools import tool
@@ -79,6 +80,12 @@ class RememberAnswer(TypedDict):
     path: str
     version: str
     added: bool
+
+
+class ForgetAnswer(TypedDict):
+    """What is erased, or would be, and by which token."""
+
+    text: str
 
 
 class StatusAnswer(TypedDict):
@@ -217,13 +224,19 @@ class MemoryTools:
 
     @tool("replaces")
     def forget(self, what: str, token: str = "") -> ForgetAnswer:
-        """Erase something for good. The first call shows it; with its token the second erases it.
-
-        Args:
-            what: A text or a citation.
-            token: Of the first answer, once the user agrees.
-        """
-        return forget(self.store, what, token, [""])
+        """Show what of a text or citation would be erased; with its token, erase it."""
+        found = forget(self.store, what, token, [""])
+        lines = [f"{passage['citation']}: {passage['text']}" for passage in found["passages"]]
+        if more := found.get("more", 0):
+            lines.append(f"and {more} more")
+        if found["old_versions"]:
+            lines.append(f"{found['old_versions']} old versions hold it")
+        lines += [f"not erased: {left}" for left in found.get("left", ())]
+        lines += [f"similar: {one}" for one in found.get("similar", ())]
+        lines.insert(0, _outcome(found))
+        if "token" in found:
+            lines.append(f"Once the user agrees, call forget again with token {found['token']}")
+        return {"text": "\n".join(lines)}
 
     @tool("reads")
     def status(self) -> StatusAnswer:
@@ -261,6 +274,13 @@ class MemoryTools:
         lines = [message.line for message in found][: len(wanted) + 1]
         texts = [as_text(message) for message in wanted]
         return _bounded(texts, lines, more=len(found) > len(wanted))
+
+
+def _outcome(found: Forgetting) -> str:
+    """Return in a line what became of something that is to be forgotten."""
+    if found["erased"]:
+        return "Erased for good:"
+    return "To be erased for good:" if "token" in found else "Nothing holds it."
 
 
 def iso(moment: float) -> str:
