@@ -138,9 +138,9 @@ class MemoryTools:
         """Search notes and past sessions. Do so before you ask the user what they may have told.
 
         Args:
-            query: Words, any language; "a phrase", -without, prefix*.
+            query: Words; "a phrase", -without, prefix*.
             limit: Most results.
-            start: How many results to skip.
+            start: Skip so many.
             source: Only these.
             since: 2026-02-01, yesterday, 3d.
             until: As since.
@@ -159,8 +159,8 @@ class MemoryTools:
         """Read a note or a session.
 
         Args:
-            path: A citation of search, a file, or the id of a session.
-            start: First line; an earlier answer gives it as next.
+            path: A citation, a file, or the id of a session.
+            start: First line: next of an earlier answer.
             limit: Most lines.
         """
         where, first, last = located(path)
@@ -185,7 +185,7 @@ class MemoryTools:
         limit: Annotated[int, Meta(ge=1, le=100)] = 20,
         start: Start = 0,
     ) -> SessionsAnswer:
-        """List past sessions, newest first."""
+        """List sessions, newest first."""
         found = self.store.sessions(project=project, since=since, until=until)
         rows: list[SessionRow] = [
             {
@@ -203,11 +203,11 @@ class MemoryTools:
     def remember(
         self, content: Annotated[str, Meta(min_length=1)], path: str = NOTES
     ) -> RememberAnswer:
-        """Keep a fact for later sessions. It becomes a list item at the end of a note.
+        """Keep a fact for later sessions, as a list item at the end of a note.
 
         Args:
-            content: One fact that will hold later, in a sentence of its own.
-            path: A note such as facts/user.md, made if it is missing.
+            content: One fact, in a sentence of its own.
+            path: A note such as facts/user.md.
         """
         item = _list_item(content)
 
@@ -240,7 +240,7 @@ class MemoryTools:
 
     @tool("reads")
     def status(self) -> StatusAnswer:
-        """Say how much there is, and what is wrong with it."""
+        """Say how much there is and what is wrong."""
         state = self.store.status()
         problems = [f"{path}: {why}" for path, why in state.skipped]
         problems += [*state.bad_lines, *state.recovered]
