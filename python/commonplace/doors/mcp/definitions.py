@@ -49,7 +49,7 @@ def _option(shape: dict[str, Any]) -> dict[str, Any]:
     shape = {
         key: value
         for key, value in shape.items()
-        if not (key == "maximum" and value >= 2**31 or key == "default" and value == "")
+        if not ((key == "maximum" and value >= 2**31) or (key == "default" and value == ""))
     }
     options = [part for part in shape.get("anyOf", ()) if part != {"type": "null"}]
     if len(options) != 1 or shape.get("default", "") is not None:
