@@ -81,7 +81,7 @@ def test_tools_answer_the_model(opened: commonplace.Store, model: JsonServer) ->
     last = ask(model, opened, session, "search for it")
     assert "Error: search has no `bogus`" in last
     names = {tool["function"]["name"] for tool in model.asked[0][1]["tools"]}
-    assert names == {"search", "read", "sessions", "remember", "status"}
+    assert names == {"search", "read", "sessions", "remember", "forget", "status"}
     # the call and its answer are items of the session
     kinds = [item.get("type") for item in asyncio.run(session.get_items())]
     assert {"function_call", "function_call_output"} < {*kinds}

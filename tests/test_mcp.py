@@ -99,11 +99,24 @@ def test_answers_fit_their_schemas(methods: Methods) -> None:
         "read": {"path": "facts/user.md"},
         "sessions": {},
         "remember": {"content": "Has a cat."},
+        "forget": {"what": "cat"},
         "status": {},
     }
     for tool in result(methods, "tools/list")["tools"]:
         validator(calls[tool["name"]], tool["inputSchema"])
         validator(call(methods, tool["name"], **calls[tool["name"]]), tool["outputSchema"])
+
+
+def test_forget_shows_first(methods: Methods) -> None:
+    call(methods, "remember", content="The dog is called Zaphod.")
+    shown = call(methods, "forget", what="zaphod")["text"]
+    assert "facts/notes.md#L" in shown
+    assert "zaphod" in call(methods, "search", query="zaphod")["hits"][0]["text"].lower()
+    token = shown.split()[-1]
+    assert "has changed" in refusal(methods, "forget", what="zaphod", token="0" * 32)
+    assert "Erased" in call(methods, "forget", what="zaphod", token=token)["text"]
+    assert call(methods, "search", query="zaphod")["hits"] == []
+    assert "similar" in call(methods, "forget", what="harbour walk")["text"]
 
 
 def test_search_then_read_what_it_cites(methods: Methods) -> None:
@@ -235,7 +248,7 @@ names = st.sampled_from(["query", "path", "limit", "start", "content", "since", 
 
 @settings(max_examples=50)
 @given(
-    st.sampled_from(["search", "read", "sessions", "remember", "status"]),
+    st.sampled_from(["search", "read", "sessions", "remember", "forget", "status"]),
     st.dictionaries(names, json_values, max_size=4),
 )
 def test_any_arguments_are_answered(tool: str, arguments: dict[str, Any]) -> None:
@@ -384,7 +397,7 @@ async def talk(server: Any, mode: str) -> str:
 
     client: Any
     async with Client(server, mode=mode) as client:
-        assert len((await client.list_tools()).tools) == 5
+        assert len((await client.list_tools()).tools) == 6
         kept = await client.call_tool("remember", {"text": f"Tea by {mode}."})
         assert kept.structured_content
         found = await client.call_tool("search", {"q": f"tea by {mode}"})

@@ -45,6 +45,12 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _option(shape: dict[str, Any]) -> dict[str, Any]:
+    # what tells a model nothing
+    shape = {
+        key: value
+        for key, value in shape.items()
+        if not ((key == "maximum" and value >= 2**31) or (key == "default" and value == ""))
+    }
     options = [part for part in shape.get("anyOf", ()) if part != {"type": "null"}]
     if len(options) != 1 or shape.get("default", "") is not None:
         return shape
@@ -58,6 +64,9 @@ def _without_descriptions(schema: Any) -> Any:
         return [_without_descriptions(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
+    kinds = [part.get("type") for part in schema.get("anyOf", ()) if len(part) == 1]
+    if kinds and len(kinds) == len(schema["anyOf"]):
+        return {"type": kinds}
     return {
         key: _without_descriptions(part) for key, part in schema.items() if key != "description"
     }

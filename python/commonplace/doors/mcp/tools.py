@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 from msgspec import Meta
 
 from commonplace.citation import located
-from commonplace.entries.forgetting import ForgetAnswer, forget
+from commonplace.entries.forgetting import ForgetAnswer as Forgetting
+from commonplace.entries.forgetting import forget
 from commonplace.errors import NotFound, ToolError
 from commonplace.locks import Lock
 from commonplace.redaction import redacts
@@ -86,6 +87,12 @@ class RememberAnswer(TypedDict):
     notes: NotRequired[list[str]]
 
 
+class ForgetAnswer(TypedDict):
+    """What is erased, or would be, and by which token."""
+
+    text: str
+
+
 class StatusAnswer(TypedDict):
     """The memory in numbers, and what is wrong with it."""
 
@@ -136,9 +143,9 @@ class MemoryTools:
         """Search notes and past sessions. Do so before you ask the user what they may have told.
 
         Args:
-            query: Words, any language; "a phrase", -without, prefix*.
+            query: Words; "a phrase", -without, prefix*.
             limit: Most results.
-            start: How many results to skip.
+            start: Skip so many.
             source: Only these.
             since: 2026-02-01, yesterday, 3d.
             until: As since.
@@ -157,8 +164,8 @@ class MemoryTools:
         """Read a note or a session.
 
         Args:
-            path: A citation of search, a file, or the id of a session.
-            start: First line; an earlier answer gives it as next.
+            path: A citation, a file, or the id of a session.
+            start: First line: next of an earlier answer.
             limit: Most lines.
         """
         where, first, last = located(path)
@@ -183,7 +190,7 @@ class MemoryTools:
         limit: Annotated[int, Meta(ge=1, le=100)] = 20,
         start: Start = 0,
     ) -> SessionsAnswer:
-        """List past sessions, newest first."""
+        """List sessions, newest first."""
         found = self.store.sessions(project=project, since=since, until=until)
         rows: list[SessionRow] = [
             {
@@ -202,11 +209,11 @@ class MemoryTools:
     def remember(
         self, content: Annotated[str, Meta(min_length=1)], path: str = NOTES
     ) -> RememberAnswer:
-        """Keep a fact for later sessions. It becomes a list item at the end of a note.
+        """Keep a fact for later sessions, as a list item at the end of a note.
 
         Args:
-            content: One fact that will hold later, in a sentence of its own.
-            path: A note such as facts/user.md, made if it is missing.
+            content: One fact, in a sentence of its own.
+            path: A note such as facts/user.md.
         """
         if path.lower().endswith(".jsonl"):
             raise ToolError(f"remember: {path!r:.200} is a transcript; a note ends in .md")
@@ -232,17 +239,23 @@ class MemoryTools:
 
     @tool("replaces")
     def forget(self, what: str, token: str = "") -> ForgetAnswer:
-        """Erase something for good. The first call shows it; with its token the second erases it.
-
-        Args:
-            what: A text or a citation.
-            token: Of the first answer, once the user agrees.
-        """
-        return forget(self.store, what, token, [""])
+        """Show what of a text or citation would be erased; with its token, erase it."""
+        found = forget(self.store, what, token, [""])
+        lines = [f"{passage['citation']}: {passage['text']}" for passage in found["passages"]]
+        if more := found.get("more", 0):
+            lines.append(f"and {more} more")
+        if found["old_versions"]:
+            lines.append(f"{found['old_versions']} old versions hold it")
+        lines += [f"not erased: {left}" for left in found.get("left", ())]
+        lines += [f"similar: {one}" for one in found.get("similar", ())]
+        lines.insert(0, _outcome(found))
+        if "token" in found:
+            lines.append(f"Once the user agrees, call forget again with token {found['token']}")
+        return {"text": "\n".join(lines)}
 
     @tool("reads")
     def status(self) -> StatusAnswer:
-        """Say how much there is, and what is wrong with it."""
+        """Say how much there is and what is wrong."""
         state = self.store.status()
         problems = [f"{path}: {why}" for path, why in state.skipped]
         problems += [*state.bad_lines, *state.recovered]
@@ -276,6 +289,13 @@ class MemoryTools:
         lines = [message.line for message in found][: len(wanted) + 1]
         texts = [as_text(message) for message in wanted]
         return _bounded(texts, lines, more=len(found) > len(wanted))
+
+
+def _outcome(found: Forgetting) -> str:
+    """Return in a line what became of something that is to be forgotten."""
+    if found["erased"]:
+        return "Erased for good:"
+    return "To be erased for good:" if "token" in found else "Nothing holds it."
 
 
 def iso(moment: float) -> str:

@@ -53,11 +53,8 @@ impl Tombstones {
         Ok(own)
     }
 
-    /// Adds hashes, durably.
+    /// Adds hashes, durably; a line at least, by which others see that something was forgotten.
     pub fn add(root: &Root, messages: &[u128], texts: &[u128]) -> Result<()> {
-        if messages.is_empty() && texts.is_empty() {
-            return Ok(());
-        }
         let now = timestamp();
         let date = format!("{}-{}-{}", &now[..4], &now[4..6], &now[6..8]);
         let hex = |hashes: &[u128]| -> Vec<String> {
@@ -66,12 +63,9 @@ impl Tombstones {
         // a line that was torn before it stays apart
         let mut text = "\n".to_owned();
         let (mut messages, mut texts) = (messages.chunks(LINE_HASHES), texts.chunks(LINE_HASHES));
-        loop {
-            let (some, more) = (messages.next(), texts.next());
-            if some.is_none() && more.is_none() {
-                break;
-            }
-            let (some, more) = (hex(some.unwrap_or_default()), hex(more.unwrap_or_default()));
+        for _ in 0..messages.len().max(texts.len()).max(1) {
+            let some = hex(messages.next().unwrap_or_default());
+            let more = hex(texts.next().unwrap_or_default());
             text += &format!("{}\n", json!({ "date": date, "messages": some, "texts": more }));
         }
         let mut file = root.open_reserved(FILE, Access::Append)?;
