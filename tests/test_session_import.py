@@ -108,6 +108,13 @@ def test_no_secret_of_a_header_reaches_the_disk(store: Store, root: Path, tmp_pa
 
 
 @pytest.mark.usefixtures("home")
+def test_what_was_imported_by_command_is_indexed(home: Path, root: Path) -> None:
+    """Else the next prompt of an agent would wait for it, and run out of its time."""
+    assert run(["--root", str(root), "import", str(home)]) == 0
+    with commonplace.open(root) as store:
+        assert store.status().snapshot == "read"
+
+
 def test_a_memory_does_not_import_itself(store: Store) -> None:
     store.import_sessions(hosts=["all"])
     for folder in (store.root, store.root / "sessions"):

@@ -118,10 +118,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(stream)
 
-    def do_GET(self) -> None:
-        """Say that there is no such thing: npm asks again for what it is refused otherwise."""
-        self.send_error(404)
-
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - its name there
         """Say nothing."""
 

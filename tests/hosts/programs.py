@@ -124,9 +124,7 @@ class Opencode(Agent):
 
     def __init__(self, folder: Path) -> None:
         self.program = program("opencode")
-        # it asks npm for a package before it runs any plugin, and waits for a minute without one
-        registry = {"npm_config_registry": "http://127.0.0.1:{port}/"}
-        super().__init__(folder, {"MODEL_URL": "http://127.0.0.1:{port}/v1"} | registry)
+        super().__init__(folder, {"MODEL_URL": "http://127.0.0.1:{port}/v1"})
         options = {"baseURL": "{env:MODEL_URL}", "apiKey": "none"}
         provider = {"npm": "@ai-sdk/anthropic", "options": options, "models": {"small": {}}}
         settings = {"model": "loopback/small", "small_model": "loopback/small"}
@@ -134,6 +132,11 @@ class Opencode(Agent):
         own.mkdir(parents=True)
         text = json.dumps(settings | {"provider": {"loopback": provider}})
         (own / "opencode.json").write_text(text)
+        # before it runs any plugin it gets this from npm, and waits for a minute without a network
+        needed = {"dependencies": {"@opencode-ai/plugin": "*"}}
+        (own / "node_modules").mkdir()
+        (own / "package.json").write_text(json.dumps(needed))
+        (own / "package-lock.json").write_text(json.dumps({"packages": {"": needed}}))
 
     def command(self, prompt: str) -> list[str]:
         """Return the command of a session with one prompt."""

@@ -132,6 +132,9 @@ def import_(
         report = store.import_sessions(
             *files, hosts=hosts or (), progress=advance, keep_secrets=keep_secrets
         )
+        if report.new + report.grown:
+            # indexed now, for else the next prompt of an agent would wait for that
+            store.status()
     emit(record(report)) if as_json else printer().sessions_imported(report)
     return FOUND if report.new + report.grown + report.unchanged else ERROR
 

@@ -84,9 +84,10 @@ export const Commonplace = async ({ client, directory }) => {
   }
 
   return {
-    // opencode does not wait for what an event began, but for this
+    // opencode does not wait for what an event began, but for this; not for ever
     dispose: async () => {
-      await Promise.all(running)
+      const late = new Promise((resolve) => setTimeout(resolve, PATIENCE).unref())
+      await Promise.race([Promise.all(running), late])
     },
     "chat.message": async ({ sessionID }, output) => {
       await recall(sessionID, output).catch(() => {})
