@@ -102,7 +102,7 @@ def test_memory_recall_says_what_it_needs(memory: Profile, arguments: dict[str, 
 
 def test_its_tools(memory: Profile) -> None:
     tools = tools_for(memory)
-    assert [tool.name for tool in tools] == ["remember", "memory_recall", "flush"]
+    assert [tool.name for tool in tools] == ["remember", "memory_recall", "flush", "forget"]
     assert set(tools["remember"].parameters["properties"]) == {
         "content",
         "category",
