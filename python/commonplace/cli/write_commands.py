@@ -257,7 +257,7 @@ def _told(done: Forgotten | Retained, *, as_json: bool) -> int:
     if as_json:
         emit(record(done))
     else:
-        print_message("erased" if done.erased else "nothing was erased")
+        printer().line("erased" if done.erased else "nothing was erased")
     return FOUND
 
 
