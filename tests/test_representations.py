@@ -39,7 +39,7 @@ def test_a_memory_names_its_store_and_its_owner(store: Store, root: Path) -> Non
 
 def test_a_toolset_names_its_tools(store: Store) -> None:
     tools = tools_for(Profile(store))
-    assert repr(tools) == "Toolset(remember, memory_recall, flush)"
+    assert repr(tools) == "Toolset(remember, memory_recall, flush, forget)"
     assert repr(tools["memory_recall"]) == "Tool('memory_recall', 'reads')"
 
 

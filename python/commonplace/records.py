@@ -202,7 +202,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "bad_lines",
         "recovered",
     ),
-    Passage: ("path", "first", "last", "citation", "text"),
+    Passage: ("path", "first", "last", "text", "citation"),
     Retained: ("sessions", "files", "revisions", "bytes", "erased"),
     Verified: ("files", "differences", "unread", "notes"),
     Written: ("path", "version", "previous", "history", "applied"),

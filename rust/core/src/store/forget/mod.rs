@@ -173,3 +173,16 @@ fn own_needles(text: &str) -> Vec<Needle> {
     own.dedup();
     own
 }
+
+/// Returns what a passage says: without marks of lists, and without comments, which are for programs.
+fn bare_text(text: &str) -> String {
+    let mut left = text;
+    let mut bare = String::with_capacity(text.len());
+    while let Some((before, comment)) = left.split_once("<!--") {
+        bare.push_str(before);
+        left = comment.split_once("-->").map_or("", |(_, after)| after);
+    }
+    bare.push_str(left);
+    let is_mark = |c: char| c.is_whitespace() || "-*+#>".contains(c);
+    bare.trim_start_matches(is_mark).trim_end().to_owned()
+}

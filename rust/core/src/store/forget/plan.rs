@@ -16,7 +16,7 @@ use crate::store::forget::needles::{Needle, Needles};
 use crate::store::forget::note_units::{merged, range_of_lines, units_with, without};
 use crate::store::forget::tombstones::{MIN_TEXT, Tombstones, text_hash, title_hash};
 use crate::store::forget::transcript_units::{LineSelection, lines_with};
-use crate::store::forget::{ForgetRequest, Forgotten, own_needles};
+use crate::store::forget::{ForgetRequest, Forgotten, bare_text, own_needles};
 use crate::store::grep::NoteLine;
 use crate::text::encoding::line_of;
 
@@ -338,17 +338,4 @@ fn is_whole_by(filter: &SearchFilter, path: &str) -> bool {
     let rest = SearchFilter { session, session_transcripts, ..filter.clone() };
     let is_session = filter.session_transcripts.iter().any(|one| one == path);
     !filter.has_fields() || is_session && !rest.has_fields()
-}
-
-/// Returns what a passage says: without marks of lists, and without comments, which are for programs.
-fn bare_text(text: &str) -> String {
-    let mut left = text;
-    let mut bare = String::with_capacity(text.len());
-    while let Some((before, comment)) = left.split_once("<!--") {
-        bare.push_str(before);
-        left = comment.split_once("-->").map_or("", |(_, after)| after);
-    }
-    bare.push_str(left);
-    let is_mark = |c: char| c.is_whitespace() || "-*+#>".contains(c);
-    bare.trim_start_matches(is_mark).trim_end().to_owned()
 }

@@ -123,20 +123,30 @@ pub(super) fn lines_with(
         found.passages.push(Passage { path, first: number, last: number, text });
         found.edits.push(Edit::line(start, line, &forgotten_record(line)));
     })?;
+    strip_session_records(&mut found, sessions, selection)?;
+    found.edits.sort_by_key(|edit| edit.start);
+    Ok(found)
+}
+
+/// Edits the records of sessions, each with its first byte, that repeat what is forgotten.
+fn strip_session_records(
+    found: &mut FoundLines,
+    records: Vec<(u64, Vec<u8>)>,
+    selection: &LineSelection<'_>,
+) -> Result<()> {
     let own = Needles::new(&found.own)?;
-    for (start, line) in sessions {
-        let is_said = |text: &str| {
-            selection.all && !selection.filter.has_fields()
-                || own.are_in(text.as_bytes())
-                || selection.needles.are_in(text.as_bytes())
-        };
+    let takes_all = selection.all && !selection.filter.has_fields();
+    let is_said = |text: &str| {
+        let text = text.as_bytes();
+        takes_all || own.are_in(text) || selection.needles.are_in(text)
+    };
+    for (start, line) in records {
         if let Some((record, title)) = without_fields(&line, &is_said) {
             found.edits.push(Edit::line(start, &line, &record));
             found.titles.extend(title);
         }
     }
-    found.edits.sort_by_key(|edit| edit.start);
-    Ok(found)
+    Ok(())
 }
 
 fn is_session_record(line: &[u8]) -> bool {
