@@ -159,7 +159,8 @@ fn words_of_a_context_count_in_no_document_frequency() {
         _ => "it is done",
     };
     let line = |number| format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", text(number));
-    memory.put("messages.jsonl", &(0..600).map(line).collect::<String>());
+    let log: String = (0..600).map(line).collect();
+    memory.put("messages.jsonl", &log);
     let store = memory.open(false);
     for (query, documents) in [("billing", 300), ("handler", 40), ("billi*", 300)] {
         let explained = store.explain(query, "messages.jsonl#L1", &|| false).unwrap();

@@ -90,7 +90,7 @@ fn what_an_agent_says_on_its_way_counts_less_than_what_came_of_it() {
 fn two_words_of_the_topic_outweigh_one_that_is_rare_by_chance() {
     let memory = TestRoot::new();
     let turn = |prompt: &str| said("user", prompt) + &said("assistant", "All is done.");
-    let some = (turn("Now the limit.") + &turn("Now the list.")).repeat(4);
+    let some = (turn("Now the limit.") + &turn("Now the list.")).repeat(14);
     let others = some + &turn("Now the flour.").repeat(60);
     memory.put("a.jsonl", turn("Now raise the oven.") + &others + &turn("Now the list limit."));
     let store = memory.open(true);
@@ -101,7 +101,7 @@ fn two_words_of_the_topic_outweigh_one_that_is_rare_by_chance() {
     };
     let by_message = store.search(&request, &|| false).unwrap().hits;
     assert_eq!(by_message[0].text, "Now raise the oven.");
-    assert_eq!(citations(&turns(&store, "raise list limit"))[0], "a.jsonl#L139-L140");
+    assert_eq!(citations(&turns(&store, "raise list limit"))[0], "a.jsonl#L179-L180");
 }
 
 #[test]

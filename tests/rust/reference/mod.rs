@@ -72,20 +72,31 @@ impl Reference {
         })
     }
 
-    /// Returns the idf of what some documents hold in their text; of what none does, or of a role,
-    /// of what they hold in any field.
-    fn text_idf(&self, is_role: bool, holds: impl Fn(&Document) -> Option<Counts>) -> f64 {
+    /// Returns the idf of what some documents hold in their text; of what none does, of what they
+    /// hold in any field. Of a role at least those count that have it, by `speaker`, as speaker.
+    fn text_idf(
+        &self,
+        speaker: impl Fn(&Document) -> bool,
+        holds: impl Fn(&Document) -> Option<Counts>,
+    ) -> f64 {
         let beside = [Field::Speaker, Field::Time, Field::Context];
         let texts = Field::ALL.map(|field| !beside.contains(&field));
         let in_text = |counts: Counts| (0..FIELDS).any(|f| texts[f] && counts[f] > 0);
-        if is_role || !self.documents.values().filter_map(&holds).any(in_text) {
-            return self.idf(|d| holds(d).is_some());
+        let count = |of: &dyn Fn(&Document) -> bool| -> usize {
+            self.documents.values().filter(|d| of(d)).count()
+        };
+        match count(&|d| holds(d).is_some_and(in_text)) {
+            0 => self.idf_of(count(&|d| holds(d).is_some())),
+            text => self.idf_of(text.max(count(&speaker))),
         }
-        self.idf(|d| holds(d).is_some_and(in_text))
     }
 
     fn idf(&self, holds: impl Fn(&Document) -> bool) -> f64 {
-        let doc_freq = self.documents.values().filter(|d| holds(d)).count() as f64;
+        self.idf_of(self.documents.values().filter(|d| holds(d)).count())
+    }
+
+    fn idf_of(&self, doc_freq: usize) -> f64 {
+        let doc_freq = doc_freq as f64;
         if doc_freq == 0.0 {
             return 0.0;
         }
@@ -135,7 +146,9 @@ impl Reference {
             let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
             let is_role = ROLES.contains(&shown);
             let counts = |d: &Document| d.concepts.get(&concept).map(|w| sum_of(w.values()));
-            let any = share * self.text_idf(is_role, counts);
+            let speaks_as =
+                |d: &Document| is_role && counts(d).is_some_and(|c| c[Field::Speaker as usize] > 0);
+            let any = share * self.text_idf(speaks_as, counts);
             if any == 0.0 {
                 continue;
             }
@@ -147,7 +160,8 @@ impl Reference {
             let speaks = term.form != TermForm::Whole && !is_role;
             let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
             let spelled = term.stem.as_ref().map_or(0.0, |_| {
-                self.text_idf(is_role, |d| d.concepts.get(&concept)?.get(&term.text).copied()) / 3.0
+                self.text_idf(speaks_as, |d| d.concepts.get(&concept)?.get(&term.text).copied())
+                    / 3.0
             });
             let (weight, scores) = found.entry(concept.clone()).or_default();
             *weight += times * (any + spelled);

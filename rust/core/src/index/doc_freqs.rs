@@ -36,9 +36,14 @@ impl DocFreqs {
         }
     }
 
-    /// Returns `n_t` for the idf; that of any field for what is the role of a speaker.
+    /// Returns `n_t` for the idf; of the role of a speaker, how often it speaks, if that is more.
     pub fn scored(&self, is_role: bool) -> u32 {
-        scored(self.any, self.text, is_role)
+        scored(self.any, self.text, self.of_role(is_role))
+    }
+
+    /// Returns how many documents have a role as their speaker; 0 of what is none.
+    pub fn of_role(&self, is_role: bool) -> u32 {
+        if is_role { self.speaker } else { 0 }
     }
 }
 
@@ -61,9 +66,9 @@ impl WordDocFreqs {
         }
     }
 
-    /// Returns `n_t` for the idf; that of any field for what is the role of a speaker.
-    pub fn scored(&self, is_role: bool) -> u32 {
-        scored(self.any, self.text, is_role)
+    /// Returns `n_t` for the idf; `of_role` is [`DocFreqs::of_role`] of its concept.
+    pub fn scored(&self, of_role: u32) -> u32 {
+        scored(self.any, self.text, of_role)
     }
 }
 
@@ -77,10 +82,10 @@ pub(crate) fn is_in_text(counts: &Counts) -> bool {
     counts[..Field::Speaker as usize].iter().any(|&count| count > 0)
 }
 
-/// Returns `n_t`: where no text holds the term, and for a role, that of any field.
+/// Returns `n_t`: where no text holds the term, that of any field.
 ///
 /// A role is a word of the text in some messages, and the speaker of half of them: with the frequency
-/// of the former its weight would be added to all of the latter.
-fn scored(any: u32, text: u32, is_role: bool) -> u32 {
-    if text == 0 || is_role { any } else { text }
+/// of the former alone its weight would be added to all of the latter.
+fn scored(any: u32, text: u32, of_role: u32) -> u32 {
+    if text == 0 { any } else { text.max(of_role) }
 }

@@ -27,7 +27,7 @@ impl QueryScorer<'_> {
         let text = documents.iter().filter(|(_, counts)| is_in_text(counts)).count() as u32;
         let doc_freq = match field {
             Some(_) => count,
-            None => WordDocFreqs { any: count, text }.scored(false),
+            None => WordDocFreqs { any: count, text }.scored(0),
         };
         let first = self.catalog.index.lexicon().profiles.len() as u32;
         let Self { query_profiles, by_counts, .. } = self;

@@ -54,7 +54,7 @@ pub(super) fn plan(
         for &id in &ids {
             result
                 .terms
-                .add(lexicon.words.text(id), formula.idf(index.word_doc_freqs(id).scored(false)));
+                .add(lexicon.words.text(id), formula.idf(index.word_doc_freqs(id).scored(0)));
         }
         scorer.add_combined(name, &ids, field)?;
     }
@@ -79,7 +79,7 @@ fn add_words(
     }
     for term in &terms {
         let word = scorer.add_term(term);
-        let idf = formula.idf(word.map_or(0, |word| index.word_doc_freqs(word).scored(false)));
+        let idf = formula.idf(word.map_or(0, |word| index.word_doc_freqs(word).scored(0)));
         result.terms.add(&term.text, idf);
         if let Some(stem) = &term.stem {
             result.terms.add(stem, idf);

@@ -157,7 +157,7 @@ impl<'a> QueryScorer<'a> {
         });
         let spelling = word.zip(entry);
         let variant = spelling.map(|(word, entry)| {
-            (entry.variant as u16, index.word_doc_freqs(word).scored(is_role))
+            (entry.variant as u16, index.word_doc_freqs(word).scored(doc_freqs.of_role(is_role)))
         });
         self.concepts[at].add_word(term, &doc_freqs, variant, &self.formula);
         word
