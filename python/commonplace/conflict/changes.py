@@ -58,6 +58,8 @@ class Change(NamedTuple):
     """A topic, the value it has, and whether the statement says that this is new."""
 
     topic: frozenset[str]
+    # What the topic is a kind of: of "the editor font" the font
+    head: frozenset[str]
     value: str
     changed: bool
     key: bool
@@ -80,7 +82,7 @@ def clauses(text: str) -> list[str]:
 def removed_value(old: str, new: str) -> str | None:
     """Return the value of `old` that `new` says holds no longer."""
     tables = load()
-    if tables.durable.search(old):
+    if tables.durable.search(old) or denies(old):
         return None
     there = content(old)
     head = re.split(r"[:：]|\b(?:is|are)\b|是", old, maxsplit=1)
@@ -158,8 +160,15 @@ def read_changes(text: str) -> tuple[Change, ...]:
                 continue
             short = len(value) <= 16 if CHINESE.search(value) else len(value.split()) <= 5
             if topic and value and short and (value_kind(value) == "day" or not LIST.search(value)):
-                readings.append(Change(topic, value, changed, key))
+                readings.append(Change(topic, head_of(found["t"]), value, changed, key))
     return tuple(readings)
+
+
+def head_of(topic: str) -> frozenset[str]:
+    """Return the last word of a topic, before what "of" or "for" adds to it."""
+    words = re.split(r" (?:of|for|in|on|at|with) ", topic)[0].split()
+    last = words[-1] if words else ""
+    return content(last[-1] if CHINESE.search(last) else last)
 
 
 def other_value(old: str, new: str) -> tuple[str, str, str] | None:
@@ -185,7 +194,7 @@ def replaces(old: Change, new: Change, *, several: bool) -> bool:
     if is_extension(new.value, old.value) or value_kind(old.value) != value_kind(new.value):
         return False
     if new.changed:
-        return old.topic >= new.topic
+        return old.topic >= new.topic and (old.topic == new.topic or old.head <= new.topic)
     fixed = scalar(new.value) and scalar(old.value)
     return not several and old.topic == new.topic and (fixed or (old.key and new.key))
 

@@ -58,6 +58,9 @@ AGO = re.compile(
     r" (?:day|week|month|year)s? ago)\b"
     r"|(?:昨天|前天|[一两二三四五六几]个?(?:天|周|星期|月|年)前)"
 )
+COMPANY = re.compile(
+    r"\b(?:company|office|team|startup|headquarters|hq|servers?|factory)\b|公司|办公室|总部|团队|工厂"
+)
 SCOPED = re.compile(
     r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during"
     r"|on (?:my|the) (?:work|home)\w*"
@@ -168,6 +171,8 @@ def _of_clause(part: str, subject: str) -> Iterator[Reading]:
 
 def _of_slots(part: str, subject: str) -> Iterator[Reading]:
     for slot in load()[1]:
+        if slot.attribute == "home" and COMPANY.search(part):
+            continue
         for found in slot.pattern.finditer(part):
             value = next((group for group in found.groups() if group), "").strip(" .'-")
             if value and not (slot.other and slot.other.search(value)):
