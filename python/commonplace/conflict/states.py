@@ -7,13 +7,12 @@ have: "it was my birthday, i'm 42 now", "房东换了，现在是赵先生". The
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.tables import read_table
 from commonplace.conflict.words import DENIALS, LONG_FORMS, cached
 
 NO_PLACE = "and|so|for|with|since|now|last|this|btw|after|but|to|from|moved"
@@ -108,8 +107,7 @@ class Reading(NamedTuple):
 @cache
 def load() -> tuple[tuple[State, ...], tuple[Slot, ...]]:
     """Read `states.toml`."""
-    source = resources.files("commonplace.conflict") / "states.toml"
-    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    table = read_table("states.toml")
     states: list[State] = []
     for attribute, row in table["state"].items():
         ordered, scoped = row.pop("ordered", False), row.pop("scoped", False)
