@@ -87,25 +87,34 @@ def removed_value(old: str, new: str) -> str | None:
     there = content(old)
     head = re.split(r"[:：]|\b(?:is|are)\b|是", old, maxsplit=1)
     topic = content(head[0]) if len(head) > 1 else frozenset()
-    for pattern, moved in tables.removals:
-        for found in pattern.finditer(new):
-            left = ended(found["x"], there)
-            if (
-                not left
-                or not left <= there
-                or left <= topic
-                or are_bound_to_different_places(old, clause_at(new, found.start("x")), left)
-            ):
-                continue
-            # "The app moved from X to Y" says nothing of a site that uses X
-            start = max(map(new[: found.start("x")].rfind, ",;，；。"))
-            about, rest = content(new[start + 1 : found.start("x")]) - left, there - left
-            # "吉他不学了" is said of the guitar alone
-            if about and re.fullmatch(r"[\u4e00-\u9fff]", found["x"].strip()):
-                continue
-            if not moved or not about or not rest or about & rest:
-                return found["x"].strip()
+    for value, place, moved in removals(new):
+        left = ended(value, there)
+        if (
+            not left
+            or not left <= there
+            or left <= topic
+            or are_bound_to_different_places(old, clause_at(new, place), left)
+        ):
+            continue
+        # "The app moved from X to Y" says nothing of a site that uses X
+        start = max(map(new[:place].rfind, ",;，；。"))
+        about, rest = content(new[start + 1 : place]) - left, there - left
+        # "吉他不学了" is said of the guitar alone
+        if about and re.fullmatch(r"[\u4e00-\u9fff]", value.strip()):
+            continue
+        if not moved or not about or not rest or about & rest:
+            return value.strip()
     return None
+
+
+@cached
+def removals(text: str) -> tuple[tuple[str, int, bool], ...]:
+    """Return what a statement says is no more: its words, their place, and if it has moved on."""
+    return tuple(
+        (found["x"], found.start("x"), moved)
+        for pattern, moved in load().removals
+        for found in pattern.finditer(text)
+    )
 
 
 def ended(text: str, there: frozenset[str]) -> frozenset[str]:
