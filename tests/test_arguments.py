@@ -71,7 +71,7 @@ def file_names(store: Store) -> list[str]:
         ("profile", "memory_recall", {"query": 3}, "query is text"),
         ("profile", "memory_recall", {"query": "a", "limit": "x"}, "limit is a whole number"),
         ("profile", "memory_recall", {"query": "a", "limit": True}, "limit is a whole number"),
-        ("profile", "memory_recall", {"mode": 3}, "mode is one of 'search', 'full', not 3"),
+        ("profile", "memory_recall", {"mode": 3}, "mode is one of 'search', 'full', 'grep', not 3"),
         ("profile", "flush", {"messages": 3}, "messages is a list of messages, or the path"),
         ("profile", "flush", {"messages": [3]}, "a message is (role, text)"),
         ("profile", "flush", {"messages": "[3"}, "messages is no JSON"),

@@ -222,7 +222,9 @@ class Interleaving(RuleBasedStateMachine):
             text, token = self.text(form, rare)
             self.programs[at].call(call.system, call.tool, **call.arguments(name, text, token))
             kept = f"working {at}" if place == "working" else place
-            self.reported[kept, call.key.format(name=name, token=token)] = {token}
+            # spellings of a topic are one
+            key = name.casefold().replace(" ", "-") if place == "world" else name
+            self.reported[kept, call.key.format(name=key, token=token)] = {token}
 
     @rule(at=where, name=names, one=said())
     def write_fact(self, at: int, name: str, one: tuple[str, str]) -> None:

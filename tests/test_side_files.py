@@ -101,7 +101,8 @@ def test_a_log_of_reads_that_is_far_too_large_is_not_read(store: Store) -> None:
 
 @pytest.mark.parametrize("how", [*PUT, "file"])
 def test_our_folder_is_no_way_out(store: Store, rc: Path, how: str) -> None:
-    (store.root / "a.md").write_text("# Tea\n\nbanana\n")
+    (store.root / "facts").mkdir()
+    (store.root / "facts/a.md").write_text("# Tea\n\nbanana\n")
     (store.root / "m.jsonl").write_text('{"role": "user", "content": "banana"}\n')
     own = store.root / ".commonplace"
     if how == "symlink":
@@ -112,7 +113,7 @@ def test_our_folder_is_no_way_out(store: Store, rc: Path, how: str) -> None:
         PUT[how](own, rc)
     with soon():
         memory = FactsAndEpisodes(store)
-        assert "banana" in memory.memory_read("a.md")
+        assert "banana" in memory.memory_read("facts/a.md")
         assert memory.memory_list()
         assert len(store.search("banana")) == 2
         made = Vectors(store, letter_embedder())

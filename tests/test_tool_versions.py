@@ -184,7 +184,7 @@ def test_tools_of_several_memories_are_one_set(store: Store) -> None:
     tools = tools_for(one) + tools_for(other, prefix="user_")
     names = [tool.name for tool in tools]
     assert names[:2] == ["recall", "remember"]
-    assert names[-3:] == ["user_remember", "user_memory_recall", "user_flush"]
+    assert names[-4:-1] == ["user_remember", "user_memory_recall", "user_flush"]
     tools.call("remember", {"content": "Met Mara."})
     tools.call("user_remember", {"content": "User likes tea"})
     assert "likes tea" not in tools.call("recall", {})

@@ -32,6 +32,10 @@ class VersionedText(str):
         self.versions = dict(versions)
         return self
 
+    def __getnewargs__(self) -> tuple[str, Mapping[str, str]]:
+        """Return what it is made of again, in a copy or in another process."""
+        return str(self), self.versions
+
     def with_versions(self) -> str:
         """Return the text with a line for each version behind it."""
         return with_versions(self, self.versions)

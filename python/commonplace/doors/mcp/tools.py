@@ -78,13 +78,14 @@ class SessionsAnswer(TypedDict):
 
 
 class RememberAnswer(TypedDict):
-    """Where it stands; `added` is false when it stood there before."""
+    """Where it stands; `added` is false when it stood there before.
+
+    `redacted` and `notes` come with it where there was a secret; each schema costs context.
+    """
 
     path: str
     version: str
     added: bool
-    redacted: NotRequired[dict[str, int]]
-    notes: NotRequired[list[str]]
 
 
 class ForgetAnswer(TypedDict):

@@ -49,6 +49,8 @@ _USES = {
     "what is still true, add what you learned, and give the whole new text.",
     "learn_fact": "replaces what all agents know about one topic. Use it for facts about the "
     "world, not for your own experiences; recall the topic first and give the whole new text.",
+    "forget": "erases something for good, from old versions as well. Call it when you are asked to "
+    "forget: the first call shows what would go, a second one with its token erases it.",
 }
 """What a model is told of each tool, by its name."""
 _VERSIONS = (
