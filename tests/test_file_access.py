@@ -57,10 +57,8 @@ ALLOWED = {
         {"os.fdopen", "os.dup", "os.dup2"},
         "standard output, which it takes for its answers",
     ),
-    "conflict/states.py": ({"read_text"}, "rules that are part of the package"),
     "conflict/tables.py": ({"read_text"}, "rules that are part of the package"),
     "extraction/rule_tables.py": ({"read_text"}, "rules that are part of the package"),
-    "extraction/third_person.py": ({"read_text"}, "rules that are part of the package"),
     "cli/memory_commands.py": ({"is_file"}, "a conversation named on the command line"),
     "cli/options.py": ({"read_bytes"}, "a file named on the command line"),
     "doors/capture.py": (

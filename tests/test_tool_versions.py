@@ -179,7 +179,7 @@ def test_a_versioned_text_is_a_text() -> None:
 
 def test_tools_of_several_memories_are_one_set(store: Store) -> None:
     one, other = WorldAndAgents(store, "a"), Profile(store, folder="profile")
-    with pytest.raises(ToolError, match=r"two tools of the name `remember`: .*prefix="):
+    with pytest.raises(ToolError, match=r"two tools of the name `remember`, `forget`: .*prefix="):
         tools_for(one) + tools_for(other)
     tools = tools_for(one) + tools_for(other, prefix="user_")
     names = [tool.name for tool in tools]

@@ -32,9 +32,9 @@ class VersionedText(str):
         self.versions = dict(versions)
         return self
 
-    def __getnewargs__(self) -> tuple[str, Mapping[str, str]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, Mapping[str, str]]]:
         """Return what it is made of again, in a copy or in another process."""
-        return str(self), self.versions
+        return type(self), (str(self), self.versions)
 
     def with_versions(self) -> str:
         """Return the text with a line for each version behind it."""
