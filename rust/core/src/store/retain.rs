@@ -89,8 +89,11 @@ impl Store {
                 sizes.values().sum::<u64>() + history.iter().map(|one| one.bytes).sum::<u64>();
             let going = history.iter().chain(&sessions).filter(|one| one.goes);
             let mut left = all.saturating_sub(going.map(|one| one.bytes).sum());
-            history.sort_by_key(|one| one.time_ms);
-            sessions.sort_by_key(|one| one.time_ms);
+            for list in [&mut history, &mut sessions] {
+                // oldest first, also of those within one millisecond
+                list.reverse();
+                list.sort_by_key(|one| one.time_ms);
+            }
             for one in history.iter_mut().chain(&mut sessions).filter(|one| !one.goes) {
                 if left <= most {
                     break;
