@@ -37,6 +37,7 @@ __all__ = [
     "blocks",
     "front_matter",
     "meta_comment",
+    "redact",
     "sections",
 ]
 

@@ -1,5 +1,7 @@
 """Arguments and options of the command line, each declared once, with their parsers."""
 
+# Longer than 350 lines: all options of all commands, each with its help.
+
 from __future__ import annotations
 
 import argparse

@@ -1,5 +1,7 @@
 """Tools of the MCP server: search, read, sessions, remember, forget, status."""
 
+# Longer than 350 lines: the methods of one class are tools, with docstrings that models read.
+
 from __future__ import annotations
 
 import re

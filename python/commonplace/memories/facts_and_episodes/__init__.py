@@ -6,6 +6,8 @@
 An agent is shown a list of the files with a summary each, and reads those that its task needs.
 """
 
+# Longer than 350 lines: the methods of one class are tools, with docstrings that models read.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,5 +1,7 @@
 """Notes of the episodic, semantic and procedural layers: read, search, append, archive."""
 
+# Longer than 350 lines: one class, which reads, adds and moves the entries of each layer alike.
+
 from __future__ import annotations
 
 import uuid

@@ -4,6 +4,8 @@ Nothing decays, nothing is counted, nothing is ranked by its age: a note is foun
 (§10.3 of the design). See `commonplace.memories.overview_and_detail.session` for the layout.
 """
 
+# Longer than 350 lines: the methods of one class are tools, with docstrings that models read.
+
 from __future__ import annotations
 
 import re

@@ -10,6 +10,8 @@ block (`blocks.py`) under `## HH:MM:SS`; what is rewritten holds exactly the tex
 A world note whose name is not its topic says so in a `META` comment at its top.
 """
 
+# Longer than 350 lines: the methods of one class are tools, with docstrings that models read.
+
 from __future__ import annotations
 
 import contextlib

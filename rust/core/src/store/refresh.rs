@@ -1,4 +1,6 @@
 //! Refresh of the index before each call, from change notifications or a comparison of stat data.
+//!
+//! (Longer than 350 lines: every way in which the index follows the files, by one walk.)
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
