@@ -6,7 +6,7 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import orjson
@@ -286,6 +286,8 @@ def test_the_command_asks_and_shows(
     assert holds(store.root)
     assert shell("forget", "no such word anywhere")[0] == 1
     assert shell("forget")[0] == 2
+    store.write("long.md", f"- {NAME} {'x' * 300}\n")
+    assert "more characters" in shell("forget", "--dry-run", NAME)[1], "what is cut is said"
     code, out = shell("forget", NAME, "--yes", "--json")
     assert code == 0
     assert json.loads(out)["erased"]
@@ -293,6 +295,34 @@ def test_the_command_asks_and_shows(
 
 
 # Retention
+
+
+class Typed(io.StringIO):
+    """A person at a terminal, who agrees after something else has happened."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__("y\n")
+        self.happens = happens
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self, size: int = -1, /) -> str:
+        self.happens()
+        return super().readline(size)
+
+
+def test_no_more_is_pruned_than_was_shown(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        store.write("a.md", str(number))
+    command = ["--root", str(store.root), "retain", "--history-count", "1"]
+    monkeypatch.setattr("sys.stdin", Typed(lambda: store.write("a.md", "while it asks")))
+    assert run(command) == 2
+    kept = [store.read("a.md", kept.version) for kept in store.history("a.md")]
+    assert sorted(kept) == ["0", "1", "2"]
+    monkeypatch.setattr("sys.stdin", Typed(lambda: None))
+    assert run(command) == 0
+    assert len(store.history("a.md")) == 1
 
 
 def test_old_versions_and_sessions_go(store: Store, chat: Path) -> None:

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from random import Random
@@ -34,6 +36,14 @@ for line in sys.stdin:
         os._exit(0)
     print(child, flush=True)
     print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+READER = """
+import os, sys
+import commonplace.store
+if os.geteuid() == 0:
+    os.setuid(65534)
+print(commonplace.open(sys.argv[1]).read("a.md"), end="")
 """
 
 
@@ -92,3 +102,24 @@ def test_a_killed_call_is_finished_or_did_nothing(made: Path, tmp_path: Path) ->
             shutil.rmtree(root)
         process.stdin.close()
     assert finished >= 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="there are no rights of users here")
+def test_who_may_not_write_can_read_what_a_killed_call_left() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        root = Path(folder, "root")
+        commonplace.open(root).write("a.md", "- kept\n")
+        journal = {"anywhere": [[NAME, False]], "own": [], "messages": [], "texts": []}
+        journal |= {"files": [], "revisions": [], "dropped": []}
+        (root / ".commonplace/forgetting").write_text(json.dumps(journal))
+        for path in [*root.rglob("*"), root]:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        reader = subprocess.run(
+            [sys.executable, "-c", READER, str(root)], capture_output=True, text=True, check=False
+        )
+        for path in [root, *root.rglob("*")]:
+            path.chmod(0o755)
+        assert (reader.stdout, reader.stderr) == ("- kept\n", "")
+        commonplace.open(root).close()
+        assert not (root / ".commonplace/forgetting").exists()

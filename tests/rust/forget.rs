@@ -126,6 +126,49 @@ fn a_killed_call_is_finished_by_the_next_opening() {
 }
 
 #[test]
+fn a_short_line_takes_no_other_from_the_history() {
+    let memory = TestRoot::new();
+    let store = memory.open(false);
+    for text in ["- note\n- footnote on Rome\n- a note\n- keep\n", "- note\n- keep\n"] {
+        store.files().write("a.md", text.as_bytes(), Expected::Any).unwrap();
+    }
+    let lines = vec![("a.md".to_owned(), 1, 1)];
+    let request = ForgetRequest { lines, ..ForgetRequest::default() };
+    store.forget(&request, None, None, GO_ON).unwrap();
+    let address = store.files().history("a.md").unwrap()[0].address.clone();
+    let old = fs::read_to_string(memory.at(&address)).unwrap();
+    assert_eq!(old, "- footnote on Rome\n- a note\n- keep\n");
+}
+
+#[test]
+fn what_a_killed_import_has_staged_goes_too() {
+    let memory = TestRoot::new();
+    let store = memory.open(false);
+    store.files().write("a.md", b"- zaphod\n- keep\n", Expected::Any).unwrap();
+    fs::create_dir_all(memory.at(".commonplace/imports/new")).unwrap();
+    fs::write(memory.at(".commonplace/imports/new/0"), "{\"content\":\"zaphod\"}\n").unwrap();
+    store.forget(&request("zaphod"), None, None, GO_ON).unwrap();
+    assert_eq!(holders(&memory.root(), "zaphod"), [""; 0]);
+}
+
+#[test]
+fn a_file_that_was_changed_after_the_kill_does_not_go_as_a_whole() {
+    let memory = TestRoot::new();
+    drop(memory.open(false));
+    // in Latin-1: no unit of it can be taken out
+    let changed = b"- zaphod\n- caf\xe9\n";
+    fs::write(memory.at("a.md"), changed).unwrap();
+    let journal = "{\"files\":[[\"a.md\",\"0\",[[0,16,\"- keep\\n\"]],false]],\"revisions\":[],\
+         \"dropped\":[],\"anywhere\":[[\"zaphod\",true]],\"own\":[],\"messages\":[],\"texts\":[]}";
+    let place = memory.at(".commonplace/forgetting");
+    fs::create_dir_all(memory.at(".commonplace")).unwrap();
+    fs::write(&place, journal).unwrap();
+    drop(memory.open(false));
+    assert_eq!(fs::read(memory.at("a.md")).unwrap(), changed);
+    assert!(!place.exists());
+}
+
+#[test]
 fn without_a_rule_nothing_goes() {
     let memory = TestRoot::new();
     let store = memory.open(false);

@@ -63,6 +63,8 @@ LEFT_OUT = {
 
 # How many files of a kind are named after an import
 MOST_NAMED = 10
+# Characters of a passage that are shown before it is erased
+SHOWN = 200
 
 
 def clean(text: str) -> str:
@@ -320,7 +322,10 @@ class Printer:
     def forgotten(self, plan: Forgotten) -> None:
         """Print what is to be erased."""
         for passage in plan.passages:
-            self.line((passage.citation, "cyan"), f"  {one_line(passage.text):.200}")
+            text = one_line(passage.text)
+            # whoever agrees knows how much more there is
+            cut = f"… and {len(text) - SHOWN:,} more characters" if len(text) > SHOWN else ""
+            self.line((passage.citation, "cyan"), f"  {text[:SHOWN]}{cut}")
         for path in plan.files:
             self.line((path, "cyan"), "  the whole file, with its history")
         if plan.revisions:

@@ -239,6 +239,10 @@ def retain(
         if not as_json:
             printer().retained(plan)
         if (plan.files or plan.revisions) and not dry_run and _agreed(yes=yes):
+            now = store.retain(**rules, dry_run=True)  # type: ignore[arg-type]
+            # a session that has come since makes another one the oldest
+            if (now.files, now.revisions) != (plan.files, plan.revisions):
+                raise UsageError("nothing was erased: something else would go by now; look again")
             plan = store.retain(**rules)  # type: ignore[arg-type]
         return _told(plan, as_json=as_json)
 

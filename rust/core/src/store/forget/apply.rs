@@ -16,6 +16,15 @@ use crate::store::forget::note_units::{units_with, without};
 use crate::store::forget::tombstones::Tombstones;
 use crate::store::forget::transcript_units::{LineSelection, lines_with};
 
+/// What scrubbing leaves of a text.
+enum Scrubbed {
+    /// It is not there, or holds nothing of what is erased.
+    NotHeld,
+    Left(Vec<u8>),
+    /// It holds it, in no unit that could be taken out.
+    Undivided,
+}
+
 impl Store {
     /// Erases what a journal says, and then the journal.
     ///
@@ -77,7 +86,11 @@ impl Store {
         let version = Version::of(&bytes);
         let left = match version.to_string() == file.version {
             true => Some(edited(&bytes, &file.edits)),
-            false => self.scrubbed(path, path, &Needles::new(&erasure.anywhere)?)?,
+            false => match self.scrubbed(path, path, &Needles::new(&erasure.anywhere)?)? {
+                Scrubbed::Left(left) => Some(left),
+                // nobody has agreed that all of it goes, and no history keeps it
+                Scrubbed::NotHeld | Scrubbed::Undivided => None,
+            },
         };
         match left {
             None => Ok(()),
@@ -91,20 +104,21 @@ impl Store {
         let Some(path) = kept_path(address, "history") else { return Ok(()) };
         let needles = Needles::new(erasure.needles_of(path))?;
         match self.scrubbed(address, path, &needles)? {
-            None => Ok(()),
-            Some(left) => self.files.rewrite_revision(address, &left),
+            Scrubbed::NotHeld => Ok(()),
+            Scrubbed::Left(left) => self.files.rewrite_revision(address, &left),
+            // better nothing of an old text than that
+            Scrubbed::Undivided => self.files.remove_unkept(address),
         }
     }
 
-    /// Returns what is left of a text of the file `path`, which lies at `address`; none where it
-    /// holds nothing of it, or is not there.
-    fn scrubbed(&self, address: &str, path: &str, needles: &Needles) -> Result<Option<Vec<u8>>> {
+    /// Returns what is left of a text of the file `path`, which lies at `address`.
+    fn scrubbed(&self, address: &str, path: &str, needles: &Needles) -> Result<Scrubbed> {
         let bytes = match self.read_own(address) {
-            Err(Error::NotFound { .. }) => return Ok(None),
+            Err(Error::NotFound { .. }) => return Ok(Scrubbed::NotHeld),
             bytes => bytes?,
         };
         if !needles.are_in(&bytes) {
-            return Ok(None);
+            return Ok(Scrubbed::NotHeld);
         }
         let left = match (FileKind::of(path), std::str::from_utf8(&bytes)) {
             (FileKind::Note, Ok(text)) => {
@@ -115,13 +129,14 @@ impl Store {
                 let selection =
                     LineSelection { path, filter: &filter, needles, lines: &[], all: false };
                 let file = self.root().open_own(address)?;
-                let found = lines_with(&file, &selection, &|_| false, &|| false);
-                found.map_or_else(|_| Vec::new(), |found| edited(&bytes, &found.edits))
+                match lines_with(&file, &selection, &|_| false, &|| false) {
+                    Ok(found) => edited(&bytes, &found.edits),
+                    Err(_) => return Ok(Scrubbed::Undivided),
+                }
             }
-            _ => Vec::new(),
+            _ => return Ok(Scrubbed::Undivided),
         };
-        // what no unit holds is in none: better nothing than that
-        Ok(Some(if needles.are_in(&left) { Vec::new() } else { left }))
+        Ok(if needles.are_in(&left) { Scrubbed::Undivided } else { Scrubbed::Left(left) })
     }
 
     /// Reads a file, one of our own too.

@@ -15,13 +15,12 @@ use crate::store::forget::tombstones::Tombstones;
 use crate::store::gram_index_thread;
 
 /// Below [`OWN`]: what other steps erase from, what holds no text, and this call's own files.
-const PASSED_OVER: [&str; 10] = [
+const PASSED_OVER: [&str; 9] = [
     "history/",
     "quarantine/",
     "vectors/",
     "gram_index/",
     "imports/messages",
-    "imports/new/",
     "index",
     "lock",
     "forgotten.jsonl",

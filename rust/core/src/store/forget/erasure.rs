@@ -93,13 +93,19 @@ impl Erasure {
         self.anywhere.iter().chain(self.own.get(path).into_iter().flatten())
     }
 
-    /// Writes the journal, durably.
+    /// Writes the journal, durably; one that cannot be written is removed, for it holds texts.
     pub fn store(&self, root: &Root) -> Result<()> {
         let mut file = root.open_reserved(JOURNAL, Access::New)?;
-        let fail = |error| Error::io("write", journal_path(), error);
-        file.write_all(self.to_json().to_string().as_bytes()).map_err(fail)?;
-        sync_file(&file).map_err(fail)?;
-        root.path_handle(&journal_path())?.sync_folder()
+        let written = file.write_all(self.to_json().to_string().as_bytes());
+        let written = written.and_then(|()| sync_file(&file));
+        drop(file);
+        let written = written.map_err(|error| Error::io("write", journal_path(), error));
+        let written = written.and_then(|()| root.path_handle(&journal_path())?.sync_folder());
+        if written.is_err() {
+            // the first error is the one to tell
+            let _ = Self::discard(root);
+        }
+        written
     }
 
     /// Reads the journal of a call that was killed. One that is not whole is removed: nothing was
@@ -129,7 +135,7 @@ impl Erasure {
 
     fn to_json(&self) -> Value {
         let needles = |needles: &[Needle]| -> Vec<Value> {
-            needles.iter().map(|one| json!([one.text, one.ignore_case])).collect()
+            needles.iter().map(|one| json!([one.text, one.ignore_case, one.is_line])).collect()
         };
         let edits = |edits: &[Edit]| -> Vec<Value> {
             edits.iter().map(|edit| json!([edit.start, edit.end, edit.with])).collect()
@@ -159,7 +165,8 @@ impl Erasure {
             |value: &Value| -> Option<Vec<String>> { value.as_array()?.iter().map(text).collect() };
         let needles = |value: &Value| -> Option<Vec<Needle>> {
             let needle = |value: &Value| {
-                Some(Needle { text: text(&value[0])?, ignore_case: value[1].as_bool()? })
+                let is_line = value[2].as_bool().unwrap_or_default();
+                Some(Needle { text: text(&value[0])?, ignore_case: value[1].as_bool()?, is_line })
             };
             value.as_array()?.iter().map(needle).collect()
         };
@@ -223,7 +230,7 @@ mod tests {
             revisions: vec!["r".to_owned()],
             dropped: vec!["q".to_owned()],
             anywhere: vec![Needle::typed("a")],
-            own: [("a.md".to_owned(), vec![Needle::exact("b")])].into(),
+            own: [("a.md".to_owned(), vec![Needle::exact("b"), Needle::line("c")])].into(),
             messages: vec![u128::MAX],
             texts: vec![7],
         };

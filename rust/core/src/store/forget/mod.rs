@@ -22,6 +22,8 @@ pub use erasure::Passage;
 pub(crate) use tombstones::Tombstones;
 pub(crate) use transcript_units::{forgotten_record, is_forgotten_record};
 
+use std::io;
+
 use crate::error::{Error, Interrupt, Result};
 use crate::filter::SearchFilter;
 use crate::store::Store;
@@ -149,9 +151,15 @@ impl Store {
         match finish() {
             // it was not killed: it is at work
             Err(Error::Busy { .. }) => Ok(()),
+            // whoever may not write here may read; the next who may write finishes it
+            Err(Error::Io { source, .. }) if is_not_writable(&source) => Ok(()),
             done => done,
         }
     }
+}
+
+fn is_not_writable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// Returns by what texts a passage is known in the history of its own file: its lines, without what
@@ -164,11 +172,11 @@ fn own_needles(text: &str) -> Vec<Needle> {
         let bare = line.trim_start_matches(|c: char| c.is_whitespace() || "-*+#>|".contains(c));
         let bare = bare.split("<!--").next().unwrap_or_default().trim();
         if !is_comment && bare.len() >= MIN_OWN {
-            own.push(Needle::exact(bare));
+            own.push(Needle::line(bare));
         }
         is_comment &= !line.contains("-->");
     }
-    own.extend(title_start(text).map(Needle::exact));
+    own.extend(title_start(text).map(Needle::line));
     own.sort_unstable();
     own.dedup();
     own

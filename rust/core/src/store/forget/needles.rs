@@ -8,6 +8,7 @@ use regex_automata::meta::{self, Regex};
 use crate::error::{Error, Result};
 use crate::grep::MAX_COMPILED;
 use crate::messages::json_string::decode;
+use crate::store::forget::tombstones::MIN_TEXT;
 
 /// Characters by which a text is known; where those are, the rest is.
 const MAX_CHARS: usize = 400;
@@ -16,22 +17,37 @@ const CHUNK: usize = 128;
 /// How often a text may be escaped: JSON in a string of JSON is, twice.
 const MAX_ESCAPED: usize = 4;
 
+/// What stands around a text that has its line for itself: marks of Markdown, strings of JSON.
+const LINE_START: &str = r#"(?:^|[\n\r"])[\s*+#>|-]*"#;
+const LINE_END: &str = r#"\s*(?:$|[\n\r"|\\]|<!--)"#;
+
 /// A text to look for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Needle {
     pub text: String,
     pub ignore_case: bool,
+    /// Whether it counts only where nothing else stands on its line.
+    pub is_line: bool,
 }
 
 impl Needle {
     /// A text that a caller typed: without a capital in it, case does not matter (smart case).
     pub fn typed(text: &str) -> Self {
-        Self { text: text.to_owned(), ignore_case: !text.chars().any(char::is_uppercase) }
+        Self {
+            text: text.to_owned(),
+            ignore_case: !text.chars().any(char::is_uppercase),
+            is_line: false,
+        }
     }
 
     /// A text that was read from a file.
     pub fn exact(text: &str) -> Self {
-        Self { text: text.to_owned(), ignore_case: false }
+        Self { text: text.to_owned(), ignore_case: false, is_line: false }
+    }
+
+    /// A line that was read from a file. A short one is part of many that say something else.
+    pub fn line(text: &str) -> Self {
+        Self { is_line: text.len() < MIN_TEXT, ..Self::exact(text) }
     }
 
     /// The pattern: white space of any kind and length is as good as any other, since lines are
@@ -40,7 +56,8 @@ impl Needle {
         let known: String = self.text.chars().take(MAX_CHARS).collect();
         let words: Vec<String> = known.split_whitespace().map(regex_syntax::escape).collect();
         let flag = if self.ignore_case { "i" } else { "-i" };
-        (!words.is_empty()).then(|| format!("(?{flag}:{})", words.join(r"\s+")))
+        let (before, after) = if self.is_line { (LINE_START, LINE_END) } else { ("", "") };
+        (!words.is_empty()).then(|| format!("(?{flag}:{before}{}{after})", words.join(r"\s+")))
     }
 }
 
@@ -94,7 +111,13 @@ impl Needles {
     /// Returns where the texts are, unescaped.
     pub fn spans(&self, text: &str) -> Vec<std::ops::Range<usize>> {
         let found = |regex: &Regex| -> Vec<_> {
-            regex.find_iter(Input::new(text)).map(|found| found.range()).collect()
+            // the ends of the lines around a line are not of it
+            let trimmed = |range: std::ops::Range<usize>| {
+                let rest = text[range.clone()].trim_start();
+                let start = range.end - rest.len();
+                start..start + rest.trim_end().len()
+            };
+            regex.find_iter(Input::new(text)).map(|found| trimmed(found.range())).collect()
         };
         self.regexes.iter().flat_map(found).collect()
     }
@@ -122,5 +145,27 @@ mod tests {
             assert!(!needles.are_in(text.as_bytes()), "{text}");
         }
         assert!(!Needles::new(&[Needle::exact(" ")]).unwrap().are_in(b"a b"));
+    }
+
+    #[test]
+    fn a_short_line_is_not_found_within_another() {
+        let needles = Needles::new(&[Needle::line("note")]).unwrap();
+        for text in [
+            "note",
+            "a\n  - note \nb",
+            "## note\r\n",
+            "> note <!-- x -->",
+            "| note |",
+            r#"{"content":"note"}"#,
+            r#"{"content":"a\nnote\nb"}"#,
+            r#"{"arguments":"{\"text\":\"note\"}"}"#,
+        ] {
+            assert!(needles.are_in(text.as_bytes()), "{text}");
+        }
+        for text in ["footnote", "- a note", "note on Rome", r#"{"content":"a note"}"#, "notes"] {
+            assert!(!needles.are_in(text.as_bytes()), "{text}");
+        }
+        let long = Needles::new(&[Needle::line("a line of its own")]).unwrap();
+        assert!(long.are_in(b"this is a line of its own."));
     }
 }

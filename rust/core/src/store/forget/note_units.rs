@@ -40,14 +40,43 @@ pub(super) fn units_with(
                 narrow(text, unit, needles, &mut found);
             }
         }
-        // a heading, and what is around the blocks
+        // a heading, which may be underlined
+        let heading = span.start..section.body;
+        if section.level > 0 && needles.are_in(text[heading.clone()].as_bytes()) {
+            found.push(heading);
+        }
+        // what is around the blocks
         let rest = line_ranges(text, span).into_iter();
         let rest = rest.filter(|line| needles.are_in(text[line.clone()].as_bytes()));
         found.extend(rest);
     }
     // over the border of two blocks
     found.extend(needles.spans(text).into_iter().map(|span| whole_lines(text, span)));
+    for range in &mut found {
+        *range = with_both_fences(text, range.clone(), &note.code);
+    }
     Ok(merged(found))
+}
+
+/// Extends a range that holds one fence of a code block to all of the block: what follows would be
+/// code by the other.
+fn with_both_fences(text: &str, range: Range<usize>, code: &[Range<usize>]) -> Range<usize> {
+    let fenced = code.iter().filter(|block| {
+        let block = text[(*block).clone()].trim_start();
+        block.starts_with("```") || block.starts_with("~~~")
+    });
+    // a block may end behind the end of its last line, or before it
+    let blocks = fenced.map(|block| {
+        let end = block.start + text[block.clone()].trim_end().len();
+        whole_lines(text, block.start..end)
+    });
+    let is_cut = |block: &Range<usize>| {
+        let overlaps = range.start < block.end && block.start < range.end;
+        overlaps && (range.start <= block.start || range.end >= block.end)
+    };
+    blocks
+        .filter(is_cut)
+        .fold(range.clone(), |range, block| range.start.min(block.start)..range.end.max(block.end))
 }
 
 /// Returns the byte range of lines, from 1; none where there are no such lines.
@@ -197,6 +226,11 @@ fn is_marked(line: &str) -> bool {
 
 /// Says whether a line goes on with the sentence of the lines above it.
 fn goes_on(above: &str, line: &str) -> bool {
+    let is_fence = |line: &str| line.starts_with("```") || line.starts_with("~~~");
+    let is_ended = above.ends_with("\n\n") || above.ends_with("\n\r\n");
+    if is_ended || is_fence(above.trim_start()) || is_fence(line.trim_start()) {
+        return false;
+    }
     let hard_break = above.trim_end_matches(['\n', '\r']).ends_with("  ");
     let above = above.trim_end();
     let ends = above.ends_with([
@@ -237,6 +271,11 @@ mod tests {
             ("One.\nMy dog is\ncalled Rex.\nTwo.\n", "One.\nTwo.\n"),
             ("| a | b |\n|---|---|\n| Rex | 1 |\n| c | 2 |\n", "| a | b |\n|---|---|\n| c | 2 |\n"),
             ("# Rex\n\ntext\n", "text\n"),
+            ("Rex\n===\n\ntext\n", "text\n"),
+            ("a\n\n```Rex\ncode\n```\n\nb\n", "a\n\nb\n"),
+            ("a\n\n~~~\ncode\n\nRex\n~~~\n\nb\n", "a\n\n~~~\ncode\n\n~~~\n\nb\n"),
+            ("```rust\nRex\n```\n\nb\n", "```rust\n```\n\nb\n"),
+            ("- a\n\n  ```Rex\n  code\n  ```\n- b\n", "- b\n"),
             (
                 "# T\n\n## Mon\n- Date: 2026-02-24\n\nRex.\n\nMore.\n\n## Tue\n\nb\n",
                 "# T\n\n## Tue\n\nb\n",
@@ -249,6 +288,10 @@ mod tests {
             assert_eq!(left(text, "Rex"), after, "{text:?}");
         }
         assert_eq!(left("- a b\n- c d\n- e\n", "b\n- c"), "- e\n");
+        let needles = Needles::new(&[Needle::line("note")]).unwrap();
+        let text = "- a\n- note\n- footnote\n- b\n";
+        let ranges = units_with(text, &needles, &|| false).unwrap();
+        assert_eq!(without(text, &ranges), "- a\n- footnote\n- b\n");
         assert_eq!(
             left("## x\n<!--\nMETA:\n- id: \"1\"\n- m: {\"a\":\"caf\\u00e9\"}\n-->\n\ny\n", "café"),
             ""
