@@ -237,7 +237,7 @@ class Profile:
             found = find_text(
                 self.store, query, self._pages.prefixes, limit + 1, context=context, source="note"
             )
-            return listed(found, query, limit)
+            return VersionedText(listed(found, query, limit), versions)
         answer = self.recall(query, limit + 1)
         shown = [
             f"{number}. [{one.category}] {_indented(one.text)} ({one.citation}{_about(one)})"
@@ -352,6 +352,7 @@ class Profile:
 
         `at` asks for what was true on that day.
         """
+        at_least(1, limit=limit)
         return self._reader.recall(query, limit, at)
 
     def categories(self) -> dict[str, int]:
