@@ -118,6 +118,7 @@ def file_names(store: Store) -> list[str]:
             {"type": "episodic", "opts": {"summarizeOlder": "no"}},
             "summarize_older is true or false, not 'no'",
         ),
+        ("profile", "recall", {"query": "a", "limit": 0}, "limit is 1 or more, not 0"),
         ("overview", "recall_memory", {"query": 3}, "query is text"),
         ("overview", "recall_memory", {"query": "a", "all_sessions": 1}, "all_sessions is true or"),
         ("overview", "read_citation", {"citation": 3}, "citation is text"),
@@ -185,6 +186,21 @@ def test_limits_weights_and_flags_are_checked_at_construction(
         system(store, **arguments)
     assert error_text in str(wrong.value)
     assert isinstance(wrong.value, TypeError | ValueError)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        FactsAndEpisodes,
+        FourLayers,
+        lambda store: OverviewAndDetail(store, "s"),
+        Profile,
+        lambda store: WorldAndAgents(store, "a"),
+    ],
+)
+def test_what_is_no_store_is_told_by_name(make: Callable[[Any], object]) -> None:
+    with pytest.raises(InvalidArgument, match="store is a Store, not 'notes'"):
+        make("notes")
 
 
 def test_a_configured_limit_is_checked_and_kept(store: Store) -> None:

@@ -84,6 +84,10 @@ def test_a_profile(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     out = shell("profile", "flush", "-")
     assert out.startswith("kept: I prefer tea.  MEMORY.md#L")
     assert "left out: This time use English.  ephemeral:this-time" in out
+    stdin(monkeypatch, b'[{"role": "user", "content": "Forget that I prefer tea. Forget that."}]')
+    out = shell("profile", "flush", "-")
+    assert out.startswith("asked to forget: Forget that I prefer tea.\nwould erase: - I prefer tea")
+    assert "to erase it, give forget 'I prefer tea' with --token " in out
 
 
 def test_a_profile_of_one_of_many_users(shell: Shell) -> None:

@@ -151,6 +151,27 @@ def test_the_world_is_read_with_its_versions(store: Store) -> None:
     assert versions(found) == {"world/people.md": people, page["path"]: page["version"]}
 
 
+def test_lines_that_hold_a_text_are_found_with_the_versions_of_their_files(store: Store) -> None:
+    facts, layers = FactsAndEpisodes(store, "f"), FourLayers(store, "l")
+    profile, world = Profile(store, folder="p"), WorldAndAgents(store, "a", folder="w")
+    note = facts.memory_write("facts/user.md", "authentication")["version"]
+    fact = layers.learn({"key": "auth", "value": "authentication"})
+    entry = profile.remember("Works on authentication")["version"]
+    known = world.learn_fact("auth", "authentication")["version"]
+    text = {"text": "AUTHENTICAT"}
+    query = {"query": "AUTHENTICAT", "mode": "grep"}
+    assert versions(tools_for(facts).call("memory_grep", text)) == {"facts/user.md": note}
+    assert versions(tools_for(layers).call("grep", text)) == {fact["path"]: fact["version"]}
+    cited = tools_for(layers).call("read_citation", {"citation": f"{fact['path']}#L1"})
+    assert versions(cited) == {fact["path"]: fact["version"]}
+    assert versions(tools_for(profile).call("memory_recall", query)) == {"p/MEMORY.md": entry}
+    assert versions(tools_for(world).call("search_memory", query)) == {"w/world/auth.md": known}
+    session = OverviewAndDetail(store, "s1", cwd="/w")
+    detail = session.write_detail("auth", "authentication")["version"]
+    found = tools_for(session).call("recall_memory", query)
+    assert versions(found) == {"detail/auth.md": detail}
+
+
 def test_versions_are_left_out_where_nothing_takes_them(store: Store) -> None:
     memory = FactsAndEpisodes(store)
     memory.memory_write("facts/user.md", "# User\n")

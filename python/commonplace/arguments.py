@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import wraps
 from types import NoneType, UnionType
 from typing import (
@@ -37,7 +38,8 @@ def checks_arguments(function: Function) -> Function:
     """Check the arguments of a function, by their annotations, whenever it is called.
 
     Checked are text, numbers, flags, lists of text or of `TypedDict`s, functions, and what may be
-    None besides. Any other type is for the function itself to check.
+    None besides; in the place of an object of this package a plain value is refused. Any other
+    type is for the function itself to check.
 
     Raises:
         InvalidArgument: When the function is called with an argument of another type.
@@ -138,11 +140,18 @@ def _fits(value: Any, kind: Any) -> bool:
             for name in kind.__required_keys__
         )
     if origin not in {tuple, Sequence} or Ellipsis in parts:
-        return True
+        # what wraps an object of ours may stand in its place, a path or a number may not
+        return not _is_own_class(kind) or type(value).__module__ not in {"builtins", "pathlib"}
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         return False
     kinds = parts if origin is tuple else parts * len(value)
     return len(value) == len(kinds) and not any(map(_wanted, value, kinds))
+
+
+def _is_own_class(kind: Any) -> bool:
+    """Return whether a type is a class of this package, but no record or protocol."""
+    ours = inspect.isclass(kind) and kind.__module__.startswith("commonplace.")
+    return ours and not is_dataclass(kind) and not getattr(kind, "_is_protocol", False)
 
 
 def _is_typed_dict(kind: Any) -> bool:
@@ -163,4 +172,4 @@ def _name(kind: Any) -> str:
         return f"a dict with {' and '.join(sorted(kind.__required_keys__))}"
     if origin is tuple:
         return f"{len(parts)} of these: {', '.join(map(_name, parts))}"
-    return f"a list, each {_name(parts[0])}" if origin is Sequence else str(kind)
+    return f"a list, each {_name(parts[0])}" if origin is Sequence else f"a {kind.__name__}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
@@ -15,6 +16,8 @@ from commonplace.store import Store
 _TOLD = {"success", "path", "citation", "version", "previous", "history", "category", "redacted"}
 # What was done, by the key that tells it
 _COUNTED = {"remembered": "kept", "filtered": "left out"}
+# What has lines of its own
+_SHOWN = {"added", "notes", "replaced", "to_forget"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +136,28 @@ def _receipt_lines(receipt: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
         for one in receipt.get(name) or ():
             where = one.get("citation") or one.get("reason")
             yield f"{verb}: {one['text']}", (f"  {where}", "dim")
+    for request in receipt.get("to_forget") or ():
+        yield from _request_lines(request)
     for note in receipt.get("notes") or ():
         yield ((note, "dim"),)
-    for name, value in receipt.items():
-        if name not in {*_TOLD, *_COUNTED, "added", "notes", "replaced"} and value not in (
-            None,
-            [],
-            {},
-        ):
-            for line in _field_lines({name: value}):
-                yield ((line, "dim"),)
+    told = {*_TOLD, *_COUNTED, *_SHOWN}
+    rest = {name: value for name, value in receipt.items() if name not in told}
+    for line in _field_lines({k: v for k, v in rest.items() if v not in (None, [], {})}):
+        yield ((line, "dim"),)
 
 
-def _forgotten_lines(answer: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+def _request_lines(request: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    """Yield what the user asks to forget in a conversation, and what `forget` would erase."""
+    yield (f"asked to forget: {request['text']}",)
+    command = f"forget {shlex.quote(request['what'])}"
+    yield from _forgotten_lines({"erased": False, **request}, command)
+    if request.get("note"):
+        yield ((request["note"], "dim"),)
+
+
+def _forgotten_lines(
+    answer: Mapping[str, Any], command: str = "the same command"
+) -> Iterable[tuple[Any, ...]]:
     """Yield what `forget` has erased, or would: by itself it only shows that."""
     verb = "erased" if answer["erased"] else "would erase"
     for one in answer.get("passages") or ():
@@ -155,7 +167,7 @@ def _forgotten_lines(answer: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
     for line in _field_lines({k: answer[k] for k in ("more", "left", "similar") if answer.get(k)}):
         yield (line,)
     if token := answer.get("token"):
-        yield "to erase it, give the same command with ", (f"--token {token}", "bold")
+        yield f"to erase it, give {command} with ", (f"--token {token}", "bold")
 
 
 def _field_lines(value: Any, indent: str = "") -> Iterable[str]:

@@ -1,13 +1,16 @@
-"""Answer of the tool `forget`: first what would be erased, with a token, then that it was."""
+"""Answer of the tool `forget`: first what would be erased, with a token, then that it was.
+
+What was asked in a conversation (`requested`) is only shown: nothing is erased by guess.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NotRequired
+from typing import NotRequired, cast
 
 from commonplace._core import Passage
 from commonplace.citation import CITED, located
-from commonplace.errors import Refused
+from commonplace.errors import QueryError, Refused
 from commonplace.store import Store
 from commonplace.typed_dict import TypedDict
 
@@ -25,17 +28,30 @@ class ForgottenPassage(TypedDict):
     text: str
 
 
-class ForgetAnswer(TypedDict):
+class FoundPassages(TypedDict):
     """What is erased, or would be; `similar` where nothing holds the text."""
 
-    success: bool
-    erased: bool
     passages: list[ForgottenPassage]
     old_versions: int
     more: NotRequired[int]
     left: NotRequired[list[str]]
     similar: NotRequired[list[str]]
     token: NotRequired[str]
+
+
+class ForgetAnswer(FoundPassages):
+    """What is erased, or would be."""
+
+    success: bool
+    erased: bool
+
+
+class ForgetRequest(FoundPassages):
+    """What was asked in a conversation, and what `forget(what, token)` would erase."""
+
+    text: str
+    what: str
+    note: NotRequired[str]
 
 
 def forget(
@@ -95,6 +111,26 @@ def forget(
         hits = store.search(what, SIMILAR, prefix=prefixes)
         answer["similar"] = [f"{hit.citation}: {hit.snippet:.{SHOWN}}" for hit in hits]
     return answer
+
+
+def requested(text: str, about: str, show: Callable[[str], ForgetAnswer]) -> ForgetRequest:
+    """Return what a request to forget would erase; nothing is erased.
+
+    Args:
+        text: The sentence that asks for it.
+        about: What it speaks of; empty: it does not say.
+        show: The first call of the tool `forget`.
+    """
+    what = about.strip(" \t\n.!?。！？")
+    request: ForgetRequest = {"text": text, "what": what, "passages": [], "old_versions": 0}
+    if not what:
+        return {**request, "note": "it does not say what: look it up, and forget its citation"}
+    try:
+        answer = show(what)
+    except QueryError as error:
+        return {**request, "note": str(error)}
+    shown = {name: value for name, value in answer.items() if name not in {"success", "erased"}}
+    return cast("ForgetRequest", {**request, **shown})
 
 
 def _shown(passage: Passage) -> ForgottenPassage:

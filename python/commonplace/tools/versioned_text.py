@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
+from commonplace.store import Store
+
 
 class VersionedText(str):
     r"""A text, and the version of each file in it, which a later write takes as expected version.
@@ -39,6 +41,20 @@ class VersionedText(str):
     def with_versions(self) -> str:
         """Return the text with a line for each version behind it."""
         return with_versions(self, self.versions)
+
+
+def versioned(store: Store, text: str, paths: Mapping[str, str], revision: int) -> VersionedText:
+    """Return a text with the versions of its files, if the store is as it was before it was read.
+
+    Args:
+        store: Where the files are.
+        text: The text.
+        paths: In the store, by the names that the tools of the memory take.
+        revision: Of the store, from before the text was read.
+    """
+    versions = {name: store.version(path) or "absent" for name, path in paths.items()}
+    # not those of a text that somebody wrote meanwhile: it was not seen
+    return VersionedText(text, versions if store.revision() == revision else {})
 
 
 def with_versions(text: str, versions: Mapping[str, str]) -> str:

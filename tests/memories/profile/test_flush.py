@@ -177,3 +177,39 @@ def test_threads_lose_nothing(opened: Store) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(remember, range(len(said))))
     assert Counter(texts(memory)) == Counter(texts(other)) == Counter(said)
+
+
+def test_what_the_user_asks_to_forget_is_shown_and_erased_by_its_token(memory: Profile) -> None:
+    memory.remember("I live in Berlin", "identity")
+    memory.remember("User's birthday is 3 May", "identity")
+    said = "Forget that I live in Berlin. I prefer tabs. Forget my birthday. Forget that."
+    done = memory.flush([("user", said), ("assistant", "Forget that I live in Berlin.")])
+    berlin, birthday = done["to_forget"]
+    assert (berlin["text"], berlin["what"]) == ("Forget that I live in Berlin.", "I live in Berlin")
+    assert [one["text"] for one in berlin["passages"]] == ["- I live in Berlin"]
+    assert birthday["what"] == "my birthday"
+    # other words: never by guess
+    assert (birthday["passages"], "token" in birthday) == ([], False)
+    assert birthday["similar"][0].startswith("MEMORY.md#L9: ")
+    assert texts(memory)[:2] == ["I live in Berlin", "User's birthday is 3 May"]
+    assert memory.forget(berlin["what"], berlin["token"])["erased"]
+    assert "I live in Berlin" not in texts(memory)
+
+
+@pytest.mark.parametrize(
+    ("said", "what"), [("forget that", ""), ("Can you forget everything about me", "me")]
+)
+def test_a_request_to_forget_that_says_too_little_is_told(
+    memory: Profile, said: str, what: str
+) -> None:
+    done = memory.flush([("user", said)])
+    (request,) = done["to_forget"]
+    assert (request["what"], request["passages"]) == (what, [])
+    assert request["note"]
+    assert (done["passed_over"], done["remembered"], done["log"]) == (0, [], None)
+
+
+def test_what_is_taken_back_at_once_is_asked_to_forget_once(memory: Profile) -> None:
+    done = memory.flush([("user", "I like jazz. Forget that.")])
+    assert [one["what"] for one in done["to_forget"]] == ["I like jazz"]
+    assert texts(memory) == []

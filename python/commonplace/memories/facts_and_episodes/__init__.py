@@ -33,6 +33,7 @@ from commonplace.records import receipt
 from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
 from commonplace.tools import VersionedText, tool
+from commonplace.tools.versioned_text import versioned
 from commonplace.typed_dict import TypedDict
 
 _DAY = 86_400
@@ -139,9 +140,11 @@ class FactsAndEpisodes:
         Raises:
             QueryError: The text is empty, the limit below 1, or the context out of its range.
         """
+        store = self._notes.store
+        revision = store.revision()
         own = {entry.path for entry in self._notes.files() if self._is_own(entry, archived=True)}
         found = find_text(
-            self._notes.store,
+            store,
             text,
             [self._notes.full("")],
             limit + 1,
@@ -149,7 +152,9 @@ class FactsAndEpisodes:
             keep=lambda match: match.path in own,
             source="note",
         )
-        return listed(found, text, limit, self._notes.relative)
+        paths = {self._notes.relative(one.path): one.path for one in found[:limit]}
+        shown = listed(found, text, limit, self._notes.relative)
+        return versioned(store, shown, paths, revision)
 
     @tool("replaces")
     @redacts("content")

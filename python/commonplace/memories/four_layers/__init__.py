@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from commonplace.arguments import at_least, check_fields, checks_arguments, has_text
+from commonplace.citation import located
 from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import InvalidArgument, QueryError
@@ -58,6 +59,7 @@ from commonplace.redaction import redacts, with_redactions
 from commonplace.store import Store
 from commonplace.tools import tool
 from commonplace.tools.cited_text import cited_text
+from commonplace.tools.versioned_text import versioned
 
 
 @memory_system("four_layers")
@@ -398,10 +400,12 @@ class FourLayers:
         Raises:
             QueryError: The text is empty, the limit below 1, or the context out of its range.
         """
+        revision = self.store.revision()
         found = find_text(
             self.store, text, self._folders(), limit + 1, context=context, source="note"
         )
-        return listed(found, text, limit)
+        paths = {one.path: one.path for one in found[:limit]}
+        return versioned(self.store, listed(found, text, limit), paths, revision)
 
     @tool("reads")
     def read_citation(self, citation: str) -> str:
@@ -419,7 +423,10 @@ class FourLayers:
                 f"{citation!r:.80} is of no note here: citations begin with "
                 f"{', '.join(self._folders())}"
             )
-        return cited_text(self.store, citation)
+        revision = self.store.revision()
+        text = cited_text(self.store, citation)
+        path = located(citation.strip())[0]
+        return versioned(self.store, text, {path: path}, revision)
 
     def near_rules(self, task: str, limit: int) -> dict[str, float]:
         """Return how near in meaning the conditions of rules are to a task, by their citations.

@@ -24,13 +24,13 @@ from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from commonplace.arguments import at_least, checks_arguments
-from commonplace.entries.forgetting import ForgetAnswer, forget
+from commonplace.entries.forgetting import ForgetAnswer, forget, requested
 from commonplace.entries.injection import Injection, Piece, author_of_speaker
 from commonplace.errors import InvalidArgument, QueryError, Refused
 from commonplace.extraction import extract
 from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
-from commonplace.memories.profile.conversation import roles_and_texts
+from commonplace.memories.profile.conversation import requests_to_forget, roles_and_texts
 from commonplace.memories.profile.log import Log, Message
 from commonplace.memories.profile.pages import LIMIT, Pages
 from commonplace.memories.profile.reader import (
@@ -237,7 +237,7 @@ class Profile:
             found = find_text(
                 self.store, query, self._pages.prefixes, limit + 1, context=context, source="note"
             )
-            return listed(found, query, limit)
+            return VersionedText(listed(found, query, limit), versions)
         answer = self.recall(query, limit + 1)
         shown = [
             f"{number}. [{one.category}] {_indented(one.text)} ({one.citation}{_about(one)})"
@@ -255,9 +255,9 @@ class Profile:
     ) -> dict[str, Any]:
         """Keep what is worth it of a conversation that ends: preferences, habits, corrections.
 
-        What is meant only for the moment ("this time", "for now") is left out. What was kept goes
-        to the daily log as well. To flush a session twice, or once more when it has gone on, adds
-        only what is new.
+        What is meant only for the moment ("this time", "for now") is left out. What the user asks
+        to forget is shown, and erased only by `forget`. What was kept goes to the daily log as
+        well. To flush a session twice, or once more when it has gone on, adds only what is new.
 
         Args:
             messages: The conversation, in order, also as JSON text; or the path of a transcript in
@@ -268,6 +268,8 @@ class Profile:
         Returns:
             `remembered`: the receipt of each statement kept, with its text and the reason;
             `filtered`: text and reason of what the user meant only for then;
+            `to_forget`: where the user asks to forget something, `what` it is, with the `passages`
+            that hold it and the `token` that `forget` takes, or `similar` ones to be cited;
             `passed_over`: how many other sentences; `log`: the path of the log, None when there
             was nothing to note.
 
@@ -292,6 +294,10 @@ class Profile:
             for found in classified
             if found.reason.startswith("ephemeral") and pairs[known + found.source][0] == "user"
         ]
+        asked = [found for found in classified if pairs[known + found.source][0] == "user"]
+        requests = [
+            requested(found.text, found.about, self.forget) for found in requests_to_forget(asked)
+        ]
         lines = [_logged(one) for one in remembered]
         lines += [f"left out ({one['reason']}): {one['text']}" for one in filtered]
         written = self._log.add(self._clock(), pairs, session, lines) if lines else None
@@ -305,7 +311,8 @@ class Profile:
             "messages": len(pairs) - known,
             "remembered": remembered,
             "filtered": filtered,
-            "passed_over": len(classified) - len(lines),
+            **({"to_forget": requests} if requests else {}),
+            "passed_over": len(classified) - len(lines) - len(requests),
             "log": written and written.path,
         }
         if counts and written:
@@ -345,6 +352,7 @@ class Profile:
 
         `at` asks for what was true on that day.
         """
+        at_least(1, limit=limit)
         return self._reader.recall(query, limit, at)
 
     def categories(self) -> dict[str, int]:

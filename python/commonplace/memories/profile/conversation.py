@@ -1,4 +1,4 @@
-"""Roles and texts of a conversation, as callers give it: messages, JSON text, or a transcript."""
+"""Roles and texts of a conversation, as callers give it, and its requests to forget."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import msgspec
 
 from commonplace.arguments import has_text
 from commonplace.errors import InvalidArgument, NotFound
-from commonplace.extraction import role_and_text
+from commonplace.extraction import Classification, role_and_text
+from commonplace.extraction.classification import FORGET
 from commonplace.memories.profile.log import Message
 from commonplace.store import Store
 
@@ -41,6 +42,22 @@ def roles_and_texts(store: Store, messages: object) -> list[Message]:
         return [role_and_text(one) for one in messages]
     except ValueError as error:
         raise InvalidArgument(str(error)) from None
+
+
+def requests_to_forget(classified: Sequence[Classification]) -> list[Classification]:
+    """Return the requests to forget: without what they speak of, and each once.
+
+    Of "I like jazz. Forget that." the second is a request; of "Forget my birthday. Forget that."
+    the first.
+    """
+    asked = [one for one in classified if one.reason == FORGET]
+    spoken_of = {one.about for one in asked}
+    with_object = {one.text for one in asked if one.about}
+    return [
+        one
+        for one in asked
+        if (one.about not in with_object if one.about else one.text not in spoken_of)
+    ]
 
 
 def _transcript(store: Store, path: str) -> list[Message]:

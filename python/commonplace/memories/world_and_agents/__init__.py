@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
@@ -36,6 +36,7 @@ from commonplace.redaction import redacts
 from commonplace.store import Store
 from commonplace.tools import VersionedText, tool
 from commonplace.tools.text_page import page_of
+from commonplace.tools.versioned_text import versioned
 
 _AGENT = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 _BREAK = "\n\n---\n\n"
@@ -316,10 +317,7 @@ class WorldAndAgents:
         if len(found) > limit:
             shown.append(f"[There is more: search_memory(query, limit={limit * 2}).]")
         text = "\n".join(shown + [f"[{note}]" for note in dict.fromkeys(notes)])
-        paths = dict.fromkeys(hit.path for hit in found[:limit])
-        versions = {path: self._version(path) for path in paths}
-        # not those of a text that somebody wrote meanwhile: it was not seen
-        return VersionedText(text, versions if self.store.revision() == revision else {})
+        return self._versioned(text, found[:limit], revision)
 
     # What they are made of
 
@@ -383,6 +381,7 @@ class WorldAndAgents:
         self, text: str, limit: int, first: date | None, last: date | None, context: int
     ) -> str:
         """Return the lines that hold a text, of the diary alone where days are given."""
+        revision = self.store.revision()
         low, high = first or date.min, last or date.max
 
         def in_days(match: Match) -> bool:
@@ -400,7 +399,11 @@ class WorldAndAgents:
             keep=None if everything else in_days,
             source="note",
         )
-        return listed(found, text, limit)
+        return self._versioned(listed(found, text, limit), found[:limit], revision)
+
+    def _versioned(self, text: str, found: Sequence[Hit | Match], revision: int) -> VersionedText:
+        """Return a text with the versions of the files of what was found."""
+        return versioned(self.store, text, {one.path: one.path for one in found}, revision)
 
     def _search_days(
         self, query: str, limit: int, first: date | None, last: date | None, notes: list[str]
