@@ -19,7 +19,9 @@ _PARTS = re.compile(r", (?:and )?| and |; |[，、；]|以?及|和")
 # Such a part belongs to the value before it.
 _ADVERBIAL = re.compile(
     r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"
-    r"|from|in|at|on|near|by|too|please|thanks)\b|因为|所以|自从|从|不是|而",
+    r"|from|in|at|on|near|by|too|please|thanks)\b|因为|所以|自从|从|不是|而"
+    r"|名?叫|[一二两三四五六七八九十几\d]+多?(?:岁|年|个月|斤)|在一起|离(?:公司|单位|学校|家|地铁)|一个月"
+    r"|天天[喝吃玩用]\Z|.{1,4}的\Z",
     re.IGNORECASE,
 )
 ENTANGLED = "it cannot be told apart from what else the entry says"
