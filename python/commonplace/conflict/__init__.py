@@ -38,8 +38,9 @@ LONGEST = 300
 VETO, CONFIRM = 0.3, 0.6
 # It lies in a city, not beside one
 DISTRICT = re.compile(r"[区县镇路街]$")
-# Said with a part of the day they hold for every day
+# Of a time of day these say nothing more
 DAILY = {"bedtime", "rising"}
+PARTS_OF_DAY = frozenset({"早上", "晚上"})
 # Says in the new statement that something is no longer as it was
 CHANGED = re.compile(r"\b(?:now|switched|changed|moved|these days)\b|改|换|现在|如今")
 
@@ -144,7 +145,6 @@ def word_for_word(old: str, new: str) -> Verdict | None:
 
 def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
     """Compare the claims of two plain statements; `names` is how they were written."""
-    apart = places(old) != places(new)
     best = Verdict(conflict=False, reason="unrelated")
     claims = read(new, names[1])
     for first in read(old, names[0]):
@@ -156,7 +156,8 @@ def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
                 if first.loose and second.loose:
                     continue
                 return verdict
-            tied = apart and second.attribute not in DAILY
+            idle = PARTS_OF_DAY if second.attribute in DAILY else frozenset[str]()
+            tied = places(old) - idle != places(new) - idle
             if verdict.conflict and tied and not places(f"{first.value} {second.value}"):
                 verdict = replace(verdict, conflict=False, reason="scope")
             best = best if best.conflict else verdict

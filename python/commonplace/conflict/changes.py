@@ -49,7 +49,7 @@ SUPPORT = re.compile(
     r"\b(?:class(?:es)?|lessons?|courses?|account|subscription|membership|habit|app|doing"
     r"|taking|using|the|my|our)\b|会员卡?|账号|卡$|订阅"
 )
-VERB = re.compile(r"[刷玩看追学吃喝用养骑开戴听练去碰抽订住租送跑打弹踢拉唱办报](?=..)")
+VERB = re.compile(r"[刷玩看追学吃喝用养骑开戴听练去碰抽订住租送跑弹踢拉唱办报](?=..)")
 # To whom something went is not whom it is about
 RECIPIENT = re.compile(r"给了?我?家?[爸妈弟妹哥姐父母朋友同事爷奶叔舅侄]+")
 # Words which tie a phrase to one place or use
