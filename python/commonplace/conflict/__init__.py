@@ -19,7 +19,7 @@ from commonplace.conflict.changes import (
     other_value,
     removed_value,
 )
-from commonplace.conflict.claims import LIST, SLOT_SCOPE, Claim, read
+from commonplace.conflict.claims import CITIES, LIST, SLOT_SCOPE, Claim, read
 from commonplace.conflict.tables import load
 from commonplace.conflict.words import (
     DENIALS,
@@ -36,6 +36,11 @@ from commonplace.conflict.words import (
 LONGEST = 300
 # Cosines of two sentences: below the one nothing is alike, above the other the topic is the same.
 VETO, CONFIRM = 0.3, 0.6
+# It lies in a city, not beside one
+DISTRICT = re.compile(r"[区县镇路街]$")
+# Of a time of day these say nothing more
+DAILY = {"bedtime", "rising"}
+PARTS_OF_DAY = frozenset({"早上", "晚上"})
 # Says in the new statement that something is no longer as it was
 CHANGED = re.compile(r"\b(?:now|switched|changed|moved|these days)\b|改|换|现在|如今")
 
@@ -140,7 +145,6 @@ def word_for_word(old: str, new: str) -> Verdict | None:
 
 def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
     """Compare the claims of two plain statements; `names` is how they were written."""
-    apart = places(old) != places(new)
     best = Verdict(conflict=False, reason="unrelated")
     claims = read(new, names[1])
     for first in read(old, names[0]):
@@ -152,7 +156,9 @@ def by_claims(old: str, new: str, names: tuple[str, str]) -> Verdict:
                 if first.loose and second.loose:
                     continue
                 return verdict
-            if verdict.conflict and apart and not places(f"{first.value} {second.value}"):
+            idle = PARTS_OF_DAY if second.attribute in DAILY else frozenset[str]()
+            tied = places(old) - idle != places(new) - idle
+            if verdict.conflict and tied and not places(f"{first.value} {second.value}"):
                 verdict = replace(verdict, conflict=False, reason="scope")
             best = best if best.conflict else verdict
     return best
@@ -208,6 +214,15 @@ def by_single_difference(old: str, new: str, names: str) -> Verdict | None:
     )
 
 
+def is_wider_place(old: str, new: str) -> bool:
+    """Say whether one place may lie within the other: a city in a country, a district in a city."""
+    countries = [bool(load().country.search(value)) for value in (old, new)]
+    if countries[0] == countries[1]:
+        return False
+    district, other = (old, new) if countries[0] else (new, old)
+    return not DISTRICT.search(district) or bool(CITIES.search(other))
+
+
 def compare_claims(old: Claim, new: Claim) -> Verdict:
     """Compare two claims about the same attribute of the same subject."""
     found = {
@@ -216,7 +231,7 @@ def compare_claims(old: Claim, new: Claim) -> Verdict:
         "old_value": old.value,
         "new_value": new.value,
     }
-    countries = [bool(load().country.search(value)) for value in (old.value, new.value)]
+    wider = is_wider_place(old.value, new.value)
     if old.scope != new.scope:
         reason = "scope"
     elif old.value == new.value:
@@ -226,7 +241,7 @@ def compare_claims(old: Claim, new: Claim) -> Verdict:
     elif (
         is_extension(old.value, new.value)
         or is_extension(new.value, old.value)
-        or (old.attribute == "home" and countries[0] != countries[1])
+        or (old.attribute == "home" and wider)
     ):
         reason = "detail"
     elif len({kind(old.value), kind(new.value)} - {"word"}) > 1:

@@ -49,7 +49,9 @@ SUPPORT = re.compile(
     r"\b(?:class(?:es)?|lessons?|courses?|account|subscription|membership|habit|app|doing"
     r"|taking|using|the|my|our)\b|会员卡?|账号|卡$|订阅"
 )
-VERB = re.compile(r"[刷玩看追学吃喝用养骑开戴听练去碰抽订住租送](?=..)")
+VERB = re.compile(r"[刷玩看追学吃喝用养骑开戴听练去碰抽订住租送跑弹踢拉唱办报](?=..)")
+# To whom something went is not whom it is about
+RECIPIENT = re.compile(r"给了?我?家?[爸妈弟妹哥姐父母朋友同事爷奶叔舅侄]+")
 # Words which tie a phrase to one place or use
 BOUND = re.compile(r"\b(?:for|in|on|at|during|when|while|with|after|before|under|inside) (.+)$")
 
@@ -258,7 +260,7 @@ def have_different_context(old: str, new: str) -> bool:
     """Say whether the statements are about different places, times or persons."""
     tables = load()
     tied = [places(text) for text in (old, new)]
-    persons = [set(tables.person.findall(text)) for text in (old, new)]
+    persons = [set(tables.person.findall(RECIPIENT.sub("", text))) for text in (old, new)]
     letters = [set(LETTER.findall(text)) for text in (old, new)]
     return (
         bool(tied[1] - tied[0] and tied[0] - tied[1])

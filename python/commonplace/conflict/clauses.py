@@ -58,7 +58,7 @@ _LEAD = re.compile(
 _PLURAL = re.compile(r"(?:i|we|they|you)\b", re.IGNORECASE)
 _INFINITIVE = re.compile(r"\bto [a-z]+\b")
 
-_SOURCE = re.compile(r" — (?:\"[^\n]*\"|“[^\n]*”|「[^\n]*」|‘[^\n]*’|'[^\n]*')\Z")
+SOURCE = re.compile(r" — (?:\"[^\n]*\"|“[^\n]*”|「[^\n]*」|‘[^\n]*’|'[^\n]*')\Z")
 _SENTENCE = re.compile(
     r"(?<![\s.][A-Za-z])(?<!\be\.g)(?<!\bi\.e)(?<!\b[DMJS]r)(?<!\bMrs)(?<!\bvs)(?<!\betc)[.!?]\s+(?=[A-Z\u3400-\u9fff\"'(])"
     r"|[。！？]\s*(?=\S)|[;；]\s*(?=\S)",
@@ -86,7 +86,7 @@ _PREFERENCE = re.compile(
 _LEAD_ZH = re.compile(r"(?:用户|我们?|本人|她|他)(?=\S)")
 # Such a piece belongs to the one before it.
 _BOUND_ZH = re.compile(
-    r"(?:因为|所以|因此|如果|虽然|除非|尤其|特别|比如|例如|包括|以及|而不|不是|就是|即|只是|时|的|直到|每)"
+    r"(?:因为|所以|因此|如果|虽然|除非|尤其|特别|比如|例如|包括|以及|而不|不是|就是|即|只是|时|的|直到|每(?![天周晚月年日早个])|[^，。我]{1,4}的\Z|叫(?!我)|名叫|[一二两三四五六七八九十几\d]+多?(?:岁|年|个月|斤)|在一起|离(?:公司|单位|学校|家|地铁)|一个月|天天[喝吃玩用]\Z|一天[一二两三四五六七八九十半几\d]+[杯包根顿]\Z)"
 )
 
 # A sentence that is longer is not taken apart.
@@ -116,7 +116,7 @@ def chains(text: str, start: int, end: int) -> Iterator[Chain]:
     A source that is quoted at its end belongs to the last sentence, and is not read.
     """
     at = start
-    source = _SOURCE.search(text, start, end)
+    source = SOURCE.search(text, start, end)
     body = source.start() if source else end
     for stop in _SENTENCE.finditer(text, start, body):
         closed = 0 if stop[0][0] in ";；" else 1
@@ -172,6 +172,7 @@ def _listed(text: str, chain: Chain, start: int, end: int) -> Chain:
     if (
         not short
         or len(items) == 1
+        or words[-1].endswith("的")
         or any(re.search(r"\b(?:over|than|between|both)\b|比", word) for word in words)
     ):
         # its words stand by themselves

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from commonplace.conflict.clauses import CLAUSE, KEY, Chain, chains
+from commonplace.conflict.clauses import CLAUSE, KEY, SOURCE, Chain, chains
 
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?=\S)")
 _RULE = re.compile(r"\s*\|?[\s:|-]*-[\s:|-]*\Z")
@@ -125,7 +125,9 @@ def _kept(text: str, chain: Chain, gone: Collection[tuple[int, int]]) -> str:
         if number != first:
             parts.append(text[chain.pieces[number - 1][1] : begin])
         parts.append(text[begin:end])
-    return "".join(parts) + text[chain.pieces[-1][1] : chain.end]
+    # its source says what is gone, too
+    tail = text[chain.pieces[-1][1] : chain.end]
+    return "".join(parts) + (SOURCE.sub("", tail) if len(kept) < len(chain.pieces) else tail)
 
 
 def _readings(text: str, chain: Chain) -> Iterator[tuple[int, int, str]]:

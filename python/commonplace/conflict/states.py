@@ -52,6 +52,8 @@ SPOUSES = {
     "baby",
     "孩子",
 }
+# Whose birth it is says who has a child
+NEWBORN = {"女儿", "儿子", "闺女", "娃", "宝宝", "son", "daughter"}
 AGO = re.compile(
     r" (?:yesterday|(?:about )?(?:an?|one|two|three|four|few|a few|\d+)"
     r" (?:day|week|month|year)s? ago)\b"
@@ -70,7 +72,10 @@ SCOPED = re.compile(
     r"|clients?|customers?)\b|代码|审查|提交|邮件|文档|注释|聊天|会议|报告|周报|朋友|客户|同事"
     r"|工作用|在公司|在家(?!办公)|周末|工作日|的时候|时候|有时|也"
 )
-FIRST = re.compile(r"^(?:\w+ )?(?:i|we|i'm|we're|user|my|our)\b|^(?:我|用户|咱)")
+FIRST = re.compile(
+    r"^(?:\w+ )?(?:i|we|i'm|we're|user|my|our)\b|^(?:我|用户|咱)"
+    r"|^(?:现在|目前|如今)?(?:一个人|自己|独自)"
+)
 
 
 class State(NamedTuple):
@@ -160,7 +165,8 @@ def _of_clause(part: str, subject: str) -> Iterator[Reading]:
     for state in states:
         if state.scoped and SCOPED.search(part):
             continue
-        who = "" if subject in SPOUSES and state.attribute in OF_BOTH else subject
+        of_both = subject in SPOUSES or (state.value == "born" and subject in NEWBORN)
+        who = "" if of_both and state.attribute in OF_BOTH else subject
         if state.pattern.search(part) and (state.denied or not denied or state.rank):
             yield Reading(who, state.attribute, state.value, state.rank)
     if not denied:

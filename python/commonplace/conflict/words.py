@@ -111,7 +111,9 @@ def kind(value: str) -> str:
 def is_extension(value: str, longer: str) -> bool:
     """Say whether `longer` is `value` with something added."""
     if CHINESE.search(value):
-        return value in longer and not NUMERAL.fullmatch(value)
+        # ten to eleven is not "one" with something before it
+        part = re.search(rf"(?<![一二三四五六七八九十百千万]){re.escape(value)}", longer)
+        return part is not None and not NUMERAL.fullmatch(value)
     words = re.findall(r"\w+", value)
     return set(words) <= set(re.findall(r"\w+", longer)) and not value.isdigit()
 
