@@ -307,9 +307,9 @@ class Typed(io.StringIO):
     def isatty(self) -> bool:
         return True
 
-    def readline(self, size: int = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
         self.happens()
-        return super().readline(size)
+        return super().readline(-1 if size is None else size)
 
 
 def test_no_more_is_pruned_than_was_shown(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
