@@ -58,6 +58,8 @@ class Change(NamedTuple):
     """A topic, the value it has, and whether the statement says that this is new."""
 
     topic: frozenset[str]
+    # What the topic is a kind of: of "the editor font" the font
+    head: frozenset[str]
     value: str
     changed: bool
     key: bool
@@ -80,30 +82,39 @@ def clauses(text: str) -> list[str]:
 def removed_value(old: str, new: str) -> str | None:
     """Return the value of `old` that `new` says holds no longer."""
     tables = load()
-    if tables.durable.search(old):
+    if tables.durable.search(old) or denies(old):
         return None
     there = content(old)
     head = re.split(r"[:：]|\b(?:is|are)\b|是", old, maxsplit=1)
     topic = content(head[0]) if len(head) > 1 else frozenset()
-    for pattern, moved in tables.removals:
-        for found in pattern.finditer(new):
-            left = ended(found["x"], there)
-            if (
-                not left
-                or not left <= there
-                or left <= topic
-                or are_bound_to_different_places(old, clause_at(new, found.start("x")), left)
-            ):
-                continue
-            # "The app moved from X to Y" says nothing of a site that uses X
-            start = max(map(new[: found.start("x")].rfind, ",;，；。"))
-            about, rest = content(new[start + 1 : found.start("x")]) - left, there - left
-            # "吉他不学了" is said of the guitar alone
-            if about and re.fullmatch(r"[\u4e00-\u9fff]", found["x"].strip()):
-                continue
-            if not moved or not about or not rest or about & rest:
-                return found["x"].strip()
+    for value, place, moved in removals(new):
+        left = ended(value, there)
+        if (
+            not left
+            or not left <= there
+            or left <= topic
+            or are_bound_to_different_places(old, clause_at(new, place), left)
+        ):
+            continue
+        # "The app moved from X to Y" says nothing of a site that uses X
+        start = max(map(new[:place].rfind, ",;，；。"))
+        about, rest = content(new[start + 1 : place]) - left, there - left
+        # "吉他不学了" is said of the guitar alone
+        if about and re.fullmatch(r"[\u4e00-\u9fff]", value.strip()):
+            continue
+        if not moved or not about or not rest or about & rest:
+            return value.strip()
     return None
+
+
+@cached
+def removals(text: str) -> tuple[tuple[str, int, bool], ...]:
+    """Return what a statement says is no more: its words, their place, and if it has moved on."""
+    return tuple(
+        (found["x"], found.start("x"), moved)
+        for pattern, moved in load().removals
+        for found in pattern.finditer(text)
+    )
 
 
 def ended(text: str, there: frozenset[str]) -> frozenset[str]:
@@ -158,8 +169,15 @@ def read_changes(text: str) -> tuple[Change, ...]:
                 continue
             short = len(value) <= 16 if CHINESE.search(value) else len(value.split()) <= 5
             if topic and value and short and (value_kind(value) == "day" or not LIST.search(value)):
-                readings.append(Change(topic, value, changed, key))
+                readings.append(Change(topic, head_of(found["t"]), value, changed, key))
     return tuple(readings)
+
+
+def head_of(topic: str) -> frozenset[str]:
+    """Return the last word of a topic, before what "of" or "for" adds to it."""
+    words = re.split(r" (?:of|for|in|on|at|with) ", topic)[0].split()
+    last = words[-1] if words else ""
+    return content(last[-1] if CHINESE.search(last) else last)
 
 
 def other_value(old: str, new: str) -> tuple[str, str, str] | None:
@@ -185,7 +203,7 @@ def replaces(old: Change, new: Change, *, several: bool) -> bool:
     if is_extension(new.value, old.value) or value_kind(old.value) != value_kind(new.value):
         return False
     if new.changed:
-        return old.topic >= new.topic
+        return old.topic >= new.topic and (old.topic == new.topic or old.head <= new.topic)
     fixed = scalar(new.value) and scalar(old.value)
     return not several and old.topic == new.topic and (fixed or (old.key and new.key))
 

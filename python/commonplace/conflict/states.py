@@ -7,13 +7,12 @@ have: "it was my birthday, i'm 42 now", "房东换了，现在是赵先生". The
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.tables import read_table
 from commonplace.conflict.words import DENIALS, LONG_FORMS, cached
 
 NO_PLACE = "and|so|for|with|since|now|last|this|btw|after|but|to|from|moved"
@@ -57,6 +56,9 @@ AGO = re.compile(
     r" (?:yesterday|(?:about )?(?:an?|one|two|three|four|few|a few|\d+)"
     r" (?:day|week|month|year)s? ago)\b"
     r"|(?:昨天|前天|[一两二三四五六几]个?(?:天|周|星期|月|年)前)"
+)
+COMPANY = re.compile(
+    r"\b(?:company|office|team|startup|headquarters|hq|servers?|factory)\b|公司|办公室|总部|团队|工厂"
 )
 SCOPED = re.compile(
     r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during"
@@ -105,8 +107,7 @@ class Reading(NamedTuple):
 @cache
 def load() -> tuple[tuple[State, ...], tuple[Slot, ...]]:
     """Read `states.toml`."""
-    source = resources.files("commonplace.conflict") / "states.toml"
-    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    table = read_table("states.toml")
     states: list[State] = []
     for attribute, row in table["state"].items():
         ordered, scoped = row.pop("ordered", False), row.pop("scoped", False)
@@ -168,6 +169,8 @@ def _of_clause(part: str, subject: str) -> Iterator[Reading]:
 
 def _of_slots(part: str, subject: str) -> Iterator[Reading]:
     for slot in load()[1]:
+        if slot.attribute == "home" and COMPANY.search(part):
+            continue
         for found in slot.pattern.finditer(part):
             value = next((group for group in found.groups() if group), "").strip(" .'-")
             if value and not (slot.other and slot.other.search(value)):

@@ -48,11 +48,16 @@ class Tables(NamedTuple):
     changed: re.Pattern[str]
 
 
+def read_table(name: str) -> dict[str, Any]:
+    """Read a file of rules of this package."""
+    source = resources.files("commonplace.conflict") / name
+    return tomllib.loads(source.read_text(encoding="utf-8"))
+
+
 @cache
 def load() -> Tables:
     """Read the tables."""
-    source = resources.files("commonplace.conflict") / "conflict.toml"
-    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    table = read_table("conflict.toml")
     change = table["change"]
 
     def fill(pattern: str) -> str:

@@ -71,14 +71,16 @@ def codes_for_rest_of_message() -> frozenset[str]:
     return frozenset(veto.code for veto in vetoes if veto.carries)
 
 
+def read_table(name: str) -> dict[str, Any]:
+    """Read a file of rules of this package."""
+    source = resources.files("commonplace.extraction") / name
+    return tomllib.loads(source.read_text(encoding="utf-8"))
+
+
 @cache
 def load(language: str) -> Rules:
     """Read the tables of a language: what is so, and behind it what changed."""
-    folder = resources.files("commonplace.extraction")
-    states, changes = (
-        tomllib.loads((folder / f"{language}{part}.toml").read_text(encoding="utf-8"))
-        for part in ("", "_changes")
-    )
+    states, changes = (read_table(f"{language}{part}.toml") for part in ("", "_changes"))
     words = states["words"] | changes["words"]
 
     def compiled(row: dict[str, Any], *, change: bool) -> Rule:

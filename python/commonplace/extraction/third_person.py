@@ -8,15 +8,13 @@ a word is left over that only makes sense in the conversation ("you", "it"), the
 from __future__ import annotations
 
 import re
-import tomllib
 from datetime import date
 from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple
 
 from commonplace.chat_spelling import expanded
 from commonplace.extraction.relative_dates import spoken_time
-from commonplace.extraction.rule_tables import CHINESE
+from commonplace.extraction.rule_tables import CHINESE, read_table
 from commonplace.protocols import ChatModel, Turn
 
 # Characters of a statement
@@ -102,8 +100,7 @@ class Template(NamedTuple):
 @cache
 def templates(language: str) -> tuple[Template, ...]:
     """Read the templates of a language."""
-    source = resources.files("commonplace.extraction") / "third_person.toml"
-    table: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
+    table = read_table("third_person.toml")
 
     def compiled(row: dict[str, Any]) -> Template:
         pattern = row["pattern"]
@@ -226,8 +223,7 @@ def _chinese(text: str, day: date | None) -> str:
 
 @cache
 def _tools() -> re.Pattern[str]:
-    source = resources.files("commonplace.extraction") / "third_person.toml"
-    names = tomllib.loads(source.read_text(encoding="utf-8"))["words"]["tools"]
+    names = read_table("third_person.toml")["words"]["tools"]
     return re.compile(rf"\b(?:{names})\b", re.IGNORECASE)
 
 
