@@ -143,7 +143,7 @@ def ended_topic(old: str, new: str) -> Ended | None:
         if not (same_subject or topic.name in OF_RELATIVES):
             continue
         was, now = topic.old.search(before), topic.new.search(after)
-        if not was or not now or topic.new.search(before):
+        if not was or not now or (not _value(was) and topic.new.search(before)):
             continue
         if topic.shared and not content(plain(old)) & content(plain(new)) - _RELATION:
             continue
