@@ -120,8 +120,8 @@ def without_embedder(old: str, new: str) -> Verdict:
     if not unrelated and (value := removed_value(before, after)):
         return Verdict(conflict=True, reason="replaced", old_value=value, new_value=after)
     best = by_claims(before, after, (old, new))
-    if best.reason not in {"same", "detail", "scope"} and (verdict := by_topic(old, new)):
-        return best if best.conflict else verdict
+    if not best.conflict and best.reason not in {"same", "detail", "scope"}:
+        best = by_topic(old, new) or best
     if best.conflict or unrelated or best.reason in {"same", "detail", "scope"}:
         return best
     names = new.casefold()

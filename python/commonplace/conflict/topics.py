@@ -139,11 +139,11 @@ def ended_topic(old: str, new: str) -> Ended | None:
     if tables.beside.search(after) or _persons(after) != _persons(before):
         return None
     same_subject = _relative(before) == _relative(after)
-    for topic in tables.topics:
+    for topic, now in _ends(after):
         if not (same_subject or topic.name in OF_RELATIVES):
             continue
-        was, now = topic.old.search(before), topic.new.search(after)
-        if not was or not now or (not _value(was) and topic.new.search(before)):
+        was = topic.old.search(before)
+        if not was or (not _value(was) and topic.new.search(before)):
             continue
         if topic.shared and not content(plain(old)) & content(plain(new)) - _RELATION:
             continue
@@ -151,6 +151,13 @@ def ended_topic(old: str, new: str) -> Ended | None:
         if values[0] != values[1] or not values[0]:
             return Ended(topic.name, was[0].strip(), now[0].strip())
     return _replaced_by_rival(before, after) if same_subject else None
+
+
+@cached
+def _ends(text: str) -> tuple[tuple[Topic, re.Match[str]], ...]:
+    """Return the topics of which a message in small letters may tell the end."""
+    found = ((topic, topic.new.search(text)) for topic in load().topics)
+    return tuple((topic, now) for topic, now in found if now)
 
 
 @cached
@@ -179,13 +186,13 @@ def _replaced_by_rival(before: str, after: str) -> Ended | None:
     if not tables.changed.search(after) or tables.taste.search(before):
         return None
     things = [content(found[1]) if (found := THING.match(one)) else None for one in (before, after)]
-    if things[0] and things[1] and not things[0] & things[1]:
+    if things[0] is not None and things[1] and not things[1] <= things[0]:
         return None
-    for rival in load().rivals:
+    for rival in tables.rivals:
         old, new = (_members(rival, text) for text in (before, after))
-        if len(old) == 1 and len(new) <= 2 and (other := new.keys() - old.keys()):
-            if len(other) == 1:
-                return Ended(rival.name, next(iter(old.values())), new[other.pop()])
+        others = [value for number, value in new.items() if number not in old]
+        if len(old) == len(others) == 1:
+            return Ended(rival.name, next(iter(old.values())), others[0])
     return None
 
 
@@ -219,6 +226,9 @@ def _value(found: re.Match[str]) -> str:
 
 # Whose change of state may be the user's own
 _RELATION = frozenset(
-    "girlfriend boyfriend fiance fiancé fiancée roommate roommates flatmate flatmates boss manager"
-    " husband wife partner user users my".split()
+    re.findall(
+        r"\w+",
+        "girlfriend boyfriend fiance fiancé fiancée roommate roommates flatmate flatmates boss"
+        " manager husband wife partner user users my",
+    )
 )

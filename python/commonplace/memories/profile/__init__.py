@@ -281,11 +281,12 @@ class Profile:
         known = self._log.flushed(pairs, session)
         classified = extract(pairs[known:], now=self._today(), model=self._model)
         remembered = []
-        for number, found in enumerate(classified):
-            by = _SPEAKERS.get(pairs[known + found.source][0], "other")
-            change = possible_change(found, self._today()) if by == "owner" else None
+        for number, undecided in enumerate(classified):
+            by = _SPEAKERS.get(pairs[known + undecided.source][0], "other")
+            change = possible_change(undecided, self._today()) if by == "owner" else None
             if change and self._writer.ends(change.stored):
-                found = classified[number] = change
+                classified[number] = change
+            found = classified[number]
             if found.kind is not None:
                 # a correction belongs where the mistake was
                 done = self._add(found.stored, found.kind, follow=found.kind == "correction", by=by)
