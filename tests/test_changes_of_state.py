@@ -205,6 +205,7 @@ def test_hostile_input_is_bounded() -> None:
         ("I'm on the night shift", "back on days since monday", True),
         ("User knows Java", "our backend was rewritten in Go", False),
         ("my team uses Jira", "the support team moved to Linear", False),
+        ("Nadia is single", "Tom got married", False),
         ("I work at Klarna", "my wife started a new job at Spotify", False),
         ("I live with my roommate Kai", "my brother moved out", False),
         ("my phone is a Pixel 7", "my son got a new phone", False),

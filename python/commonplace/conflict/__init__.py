@@ -24,6 +24,7 @@ from commonplace.conflict.tables import load
 from commonplace.conflict.topics import ended_topic, with_relative
 from commonplace.conflict.words import (
     DENIALS,
+    OURSELVES,
     SELF,
     core,
     is_extension,
@@ -116,11 +117,14 @@ def without_embedder(old: str, new: str) -> Verdict:
     before, after = plain(old), plain(new)
     if verdict := word_for_word(before, after):
         return verdict
-    unrelated = have_different_context(before, after) or other_subject(old, new)
+    other = other_subject(old, new)
+    unrelated = other or have_different_context(before, after)
     if not unrelated and (value := removed_value(before, after)):
         return Verdict(conflict=True, reason="replaced", old_value=value, new_value=after)
     best = by_claims(before, after, (old, new))
-    if not best.conflict and best.reason not in {"same", "detail", "scope"}:
+    if other and not OURSELVES.match(old):
+        best = replace(best, conflict=False, reason="unrelated")
+    elif not (best.conflict or best.reason in {"same", "detail", "scope"}):
         best = by_topic(old, new) or best
     if best.conflict or unrelated or best.reason in {"same", "detail", "scope"}:
         return best
