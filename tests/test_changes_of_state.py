@@ -194,3 +194,45 @@ def test_hostile_input_is_bounded() -> None:
             pattern.search(text)
         compare("User has a cat", text)
         statement(text[:400], TODAY)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ends"),
+    [
+        ("I go to PureGym three times a week", "switched gyms, it's The Works now", True),
+        ("I use VS Code for all my work", "been on zed since january, not going back", True),
+        ("my sister Lena lives in Oslo", "lena has moved to Bergen", True),
+        ("I'm on the night shift", "back on days since monday", True),
+        ("User knows Java", "our backend was rewritten in Go", False),
+        ("my team uses Jira", "the support team moved to Linear", False),
+        ("Nadia is single", "Tom got married", False),
+        ("I work at Klarna", "my wife started a new job at Spotify", False),
+        ("I live with my roommate Kai", "my brother moved out", False),
+        ("my phone is a Pixel 7", "my son got a new phone", False),
+    ],
+)
+def test_a_change_ends_its_topic(old: str, new: str, ends: bool) -> None:
+    assert compare(old, new).conflict is ends
+
+
+def test_what_no_rule_knows_is_kept_where_it_ends_something(opened: Store) -> None:
+    profile = Profile(opened)
+    profile.flush([("user", "my roommate is Kai")], session="first")
+    assert not profile.flush([("user", "the fern wilted")], session="second")["remembered"]
+    done = profile.flush([("user", "kai moved out")], session="third")["remembered"]
+    assert [one["reason"] for one in done] == ["identity:ends"]
+    assert ["my roommate is Kai" in one["text"] for one in done[0]["replaced"]] == [True]
+
+
+LASTING = [
+    json.loads(line)
+    for line in (FOLDER / "extraction-seen-3.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+def test_lasting_facts_are_kept() -> None:
+    english = [one for one in LASTING if one["language"] == "en"]
+    wrong = [one["text"] for one in english if kept(one["text"]) and not one["kind"]]
+    facts = [one["text"] for one in english if one["kind"]]
+    assert not wrong
+    assert sum(map(kept, facts)) >= 0.9 * len(facts)

@@ -21,8 +21,10 @@ from commonplace.conflict.changes import (
 )
 from commonplace.conflict.claims import CITIES, LIST, SLOT_SCOPE, Claim, read
 from commonplace.conflict.tables import load
+from commonplace.conflict.topics import ended_topic, with_relative
 from commonplace.conflict.words import (
     DENIALS,
+    OURSELVES,
     SELF,
     core,
     is_extension,
@@ -116,13 +118,19 @@ def without_embedder(old: str, new: str) -> Verdict:
     """Compare two statements by the rules alone."""
     if len(old) > LONGEST or len(new) > LONGEST:
         return Verdict(conflict=False, reason="unrelated")
+    new = with_relative(old, new)
     before, after = plain(old), plain(new)
     if verdict := word_for_word(before, after):
         return verdict
-    unrelated = have_different_context(before, after) or other_subject(old, new)
+    other = other_subject(old, new)
+    unrelated = other or have_different_context(before, after)
     if not unrelated and (value := removed_value(before, after)):
         return Verdict(conflict=True, reason="replaced", old_value=value, new_value=after)
     best = by_claims(before, after, (old, new))
+    if other and not OURSELVES.match(old):
+        best = replace(best, conflict=False, reason="unrelated")
+    elif not (best.conflict or best.reason in {"same", "detail", "scope"}):
+        best = by_topic(old, new) or best
     if best.conflict or unrelated or best.reason in {"same", "detail", "scope"}:
         return best
     names = new.casefold()
@@ -178,6 +186,19 @@ def by_change(old: str, new: str, *, changed: bool) -> Verdict | None:
     if is_negated(old, new, changed=changed):
         return Verdict(conflict=True, reason="denied", old_value=old, new_value=new)
     return None
+
+
+def by_topic(old: str, new: str) -> Verdict | None:
+    """Return a conflict if the new statement ends the topic of the old one."""
+    if not (found := ended_topic(old, new)):
+        return None
+    return Verdict(
+        conflict=True,
+        reason=f"changed:{found.topic}",
+        attribute=found.topic,
+        old_value=found.old,
+        new_value=found.new,
+    )
 
 
 def by_single_difference(old: str, new: str, names: str) -> Verdict | None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from commonplace.conflict import LONGEST
 from commonplace.conflict.claims import read
+from commonplace.conflict.topics import topics_of
 from commonplace.conflict.words import content, plain
 
 # Most statements that are compared with a new one in full
@@ -28,7 +29,7 @@ class Keys(NamedTuple):
 
 @lru_cache(maxsize=32_768)
 def keys_of(text: str) -> Keys:
-    """Return the keys of a statement: subject and attribute of its claims, and its words.
+    """Return the keys of a statement: attributes of its claims and topics, and its words.
 
     >>> keys_of("我住在北京").claims
     frozenset({('', 'home')})
@@ -37,7 +38,8 @@ def keys_of(text: str) -> Keys:
         return Keys(frozenset(), frozenset())
     bare = plain(text)
     claims = frozenset((one.subject, one.attribute) for one in read(bare, text))
-    return Keys(claims, content(bare))
+    topics = frozenset(("topic", one) for one in topics_of(text))
+    return Keys(claims | topics, content(bare))
 
 
 class StatementIndex:

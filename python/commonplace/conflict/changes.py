@@ -47,7 +47,9 @@ COUNT = re.compile(
 # Adds nothing to the name of what it stands beside
 SUPPORT = re.compile(
     r"\b(?:class(?:es)?|lessons?|courses?|account|subscription|membership|habit|app|doing"
-    r"|taking|using|the|my|our)\b|会员卡?|账号|卡$|订阅"
+    r"|taking|using|the|my|our|see|seeing|visit|visiting|have|having|own|owning|wear|wearing"
+    r"|(?:go|going|went) to|(?:work|working) (?:at|for|with)|(?:live|living) (?:in|at|with)"
+    r"|volunteer(?:ing)? (?:at|with|for)|train(?:ing)? (?:at|with))\b|会员卡?|账号|卡$|订阅"
 )
 VERB = re.compile(r"[刷玩看追学吃喝用养骑开戴听练去碰抽订住租送跑弹踢拉唱办报](?=..)")
 # To whom something went is not whom it is about

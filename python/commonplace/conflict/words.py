@@ -241,6 +241,6 @@ def scalar(value: str) -> bool:
 def stem(word: str) -> str:
     """Return a word without the endings that depend on who speaks."""
     for end in ("ing", "es", "s"):
-        if word.endswith(end) and len(word) > len(end) + 2:
+        if word.endswith(end) and len(word) > len(end) + 2 and not (end == "s" and word[-2] == "s"):
             return word.removesuffix(end).rstrip("e")
     return word.rstrip("e")

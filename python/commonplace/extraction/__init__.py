@@ -7,7 +7,7 @@ The rules are tables in `english.toml` and `chinese.toml`, each with its example
 
 from __future__ import annotations
 
-from commonplace.extraction.classification import LONGEST, Classification, classify
+from commonplace.extraction.classification import LONGEST, Classification, classify, possible_change
 from commonplace.extraction.conversation import ChatMessage, extract, role_and_text
 from commonplace.extraction.rule_tables import tables
 
@@ -18,6 +18,7 @@ __all__ = [
     "classify",
     "extract",
     "is_ephemeral",
+    "possible_change",
     "role_and_text",
 ]
 

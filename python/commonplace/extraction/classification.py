@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from commonplace.chat_spelling import expanded
@@ -56,6 +56,9 @@ POINTED = re.compile(
 # It stands by itself in a memory as it is.
 SENTENCE = re.compile(r"^(?!(?:Btw|Oh|Hey|Hi|Also|And|So|Ok|Okay|Fyi)\b)[A-Z\u3400-\u9fff0-9]")
 FORGET, PRIVATE = "veto:forget", "veto:private"
+# What no rule knows, or what only says "this week", may still end something that is known.
+UNDECIDED = frozenset({"no-rule", "vague", "third-person", "ephemeral:moment"})
+LONGEST_CHANGE = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,21 @@ def classify(sentence: str, role: str = "user", now: date | None = None) -> Clas
         about = about_of(stopped, unquoted) if stopped.code == FORGET else ""
         return Classification(text, None, stopped.code, about=about)
     return Classification(text, None, "quoted" if "…" in unquoted and not used_to else "no-rule")
+
+
+def possible_change(found: Classification, now: date | None = None) -> Classification | None:
+    """Return a sentence that was left out as the change of state which it may be, or None.
+
+    No rule has found it worth keeping. It is if it ends something that a memory tells.
+
+    >>> possible_change(classify("lena has moved to Bergen")).kind
+    'identity'
+    >>> possible_change(classify("maybe I sell the car"))
+    """
+    text = found.text
+    if found.reason not in UNDECIDED or len(text) > LONGEST_CHANGE or re.search(r"[?？]", text):
+        return None
+    return replace(found, kind="identity", reason="identity:ends", statement=statement(text, now))
 
 
 def about_of(request: Rule, text: str) -> str:

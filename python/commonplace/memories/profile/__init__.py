@@ -27,7 +27,7 @@ from commonplace.arguments import at_least, checks_arguments
 from commonplace.entries.forgetting import ForgetAnswer, forget, requested
 from commonplace.entries.injection import Injection, Piece, author_of_speaker
 from commonplace.errors import InvalidArgument, QueryError, Refused
-from commonplace.extraction import extract
+from commonplace.extraction import extract, possible_change
 from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
 from commonplace.memories.profile.conversation import requests_to_forget, roles_and_texts
@@ -283,10 +283,14 @@ class Profile:
         known = self._log.flushed(pairs, session)
         classified = extract(pairs[known:], now=self._today(), model=self._model)
         remembered = []
-        for found in classified:
+        for number, undecided in enumerate(classified):
+            by = _SPEAKERS.get(pairs[known + undecided.source][0], "other")
+            change = possible_change(undecided, self._today()) if by == "owner" else None
+            if change and self._writer.ends(change.stored):
+                classified[number] = change
+            found = classified[number]
             if found.kind is not None:
                 # a correction belongs where the mistake was
-                by = _SPEAKERS.get(pairs[known + found.source][0], "other")
                 done = self._add(found.stored, found.kind, follow=found.kind == "correction", by=by)
                 remembered.append({"text": found.stored, "reason": found.reason, "by": by, **done})
         filtered = [

@@ -17,7 +17,14 @@ from typing import Any
 from commonplace import conflict
 from commonplace._core import Written
 from commonplace.conflict import Verdict
-from commonplace.conflict.entries import Compare, EntryVerdict, is_better, is_paraphrase, readings
+from commonplace.conflict.entries import (
+    Compare,
+    EntryVerdict,
+    compare_entry,
+    is_better,
+    is_paraphrase,
+    readings,
+)
 from commonplace.errors import CommonplaceError, Conflict, ModelError
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.change import Change, ended_statements
@@ -128,6 +135,13 @@ class Writer:
         place = self._place(change, notes)
         stored = _receipt(written, change.placed, place)
         return {**stored, "added": True, "replaced": ended, "notes": notes}
+
+    def ends(self, content: str) -> bool:
+        """Return whether a text makes something untrue that the profile tells."""
+        compare = self._comparer()
+        return any(
+            compare_entry(entry.text, content, compare).untrue for _, entry in self._near(content)
+        )
 
     def _end_elsewhere(
         self,
