@@ -133,7 +133,9 @@ def _first(old: str, news: list[str], compare: Compare) -> Verdict:
     ]
     untrue = next((verdict for verdict in by_part if verdict), None)
     true = [part for part, verdict in zip(pieces, by_part, strict=True) if verdict is None]
-    named = any(verdict and _NAMED.match(part) for part, verdict in zip(pieces, by_part, strict=True))
+    named = any(
+        verdict and _NAMED.match(part) for part, verdict in zip(pieces, by_part, strict=True)
+    )
     if untrue and not named and any(_says_more(part) for part in true):
         return replace(untrue, reason=ENTANGLED)
     if found is None and (by_part[0] is not None or named):
