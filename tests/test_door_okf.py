@@ -55,6 +55,7 @@ def fields(text: str) -> dict[str, object]:
 
 @given(text=st.lists(pieces, max_size=8).map("".join) | st.text(max_size=20), renamed=st.booleans())
 @example(text="---\ntype: T\n---", renamed=False)
+@example(text="---\n\ufeff---\n---\n", renamed=False)
 def test_a_note_comes_back_from_its_concept(text: str, renamed: bool) -> None:
     name = "a b/index.md" if renamed else None
     made = concept(text, name)

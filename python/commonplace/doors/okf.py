@@ -140,18 +140,22 @@ def concept(text: str, name: str | None = None) -> str:
     # Tea
     """
     named = f"commonplace_name: {json.dumps(name)} # added by commonplace\n" if name else ""
+    own_block = f"---\n{named}{_BLOCK}---\n{text}"
     found = _FRONTMATTER.match(text)
     fields = _fields(found[1]) if found else None
     if not found or fields is None or note(text) != (text, None):
-        return f"---\n{named}{_BLOCK}---\n{text}"
+        return own_block
     if isinstance(kind := fields.get("type"), str) and kind.strip():
         added = named
     elif "type" in fields:
-        return f"---\n{named}{_BLOCK}---\n{text}"
+        return own_block
     else:
         added = named + _TYPE
     start = text.index("\n") + 1
-    return text[:start] + added + text[start:]
+    made = text[:start] + added + text[start:]
+    # a byte order mark may begin a block, and not stand within it
+    whole = _FRONTMATTER.match(made)
+    return made if whole and _fields(whole[1]) else own_block
 
 
 def note(text: str) -> tuple[str, str | None]:
