@@ -329,7 +329,7 @@ class Printer:
         for path in plan.files:
             self.line((path, "cyan"), "  the whole file, with its history")
         if plan.revisions:
-            self.line(f"{plan.revisions} old versions in the history hold it")
+            self.line(f"old versions in the history that hold it: {plan.revisions}")
         for left in plan.left:
             self.warn(left)
 
@@ -338,7 +338,7 @@ class Printer:
         for path in plan.files:
             self.line((path, "cyan"))
         if plan.revisions:
-            self.line(f"{len(plan.revisions)} old versions in the history")
+            self.line(f"old versions in the history: {len(plan.revisions)}")
         self.line(f"{size(plan.bytes)} in all")
 
     def status(self, status: Status) -> None:

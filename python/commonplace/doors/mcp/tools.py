@@ -248,7 +248,7 @@ class MemoryTools:
         if more := found.get("more", 0):
             lines.append(f"and {more} more")
         if found["old_versions"]:
-            lines.append(f"{found['old_versions']} old versions hold it")
+            lines.append(f"old versions that hold it: {found['old_versions']}")
         lines += [f"not erased: {left}" for left in found.get("left", ())]
         lines += [f"similar: {one}" for one in found.get("similar", ())]
         lines.insert(0, _outcome(found))
