@@ -217,6 +217,8 @@ def test_a_configured_limit_is_checked_and_kept(store: Store) -> None:
         ("profile", "remember", {"content": " \n"}),
         ("world", "remember", {"content": ""}),
         ("world", "reflect", {"content": "\n"}),
+        ("world", "learn_fact", {"topic": "people", "content": " "}),
+        ("overview", "write_detail", {"name": "auth", "content": ""}),
         ("four", "append", {"type": "episodic", "entry": {"content": ""}}),
         ("four", "append", {"type": "working", "entry": {"content": " "}}),
         ("four", "append", {"type": "procedural", "entry": {"content": ""}}),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import commonplace
 from commonplace.cli import run
 from commonplace.doors.mcp.methods import Methods
+from commonplace.errors import Refused
 from commonplace.memories import (
     FactsAndEpisodes,
     FourLayers,
@@ -122,6 +123,28 @@ def test_every_tool_that_writes_is_tried() -> None:
         if effect != "reads" and tool != "forget"
     }
     assert writing == {*CALLS, *WITHOUT_TEXT}
+
+
+@pytest.mark.parametrize(
+    ("system", "tool", "name"),
+    [
+        ("facts_and_episodes", "memory_write", f"facts/{TOKEN}.md"),
+        ("facts_and_episodes", "memory_append", f"episodes/{TOKEN}.md"),
+        ("facts_and_episodes", "memory_patch", f"facts/{TOKEN}.md"),
+        ("overview_and_detail", "write_detail", TOKEN),
+        ("overview_and_detail", "branch", TOKEN),
+    ],
+)
+def test_the_name_of_a_file_is_no_secret(
+    opened: commonplace.Store, root: Path, system: str, tool: str, name: str
+) -> None:
+    given = CALLS[system, tool]("Tea.")
+    parameter = "path" if "path" in given else "name"
+    memory = SYSTEMS[system](opened)
+    with pytest.raises(Refused, match=f"{parameter} holds a secret"):
+        getattr(memory, tool)(**given | {parameter: name})
+    assert_nowhere(root, TOKEN)
+    assert not list(root.rglob(f"*{TOKEN}*"))
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -14,7 +14,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from commonplace import _core
-from commonplace.errors import EncodingError
+from commonplace.errors import EncodingError, Refused
 
 if TYPE_CHECKING:
     from commonplace.files import Files
@@ -98,7 +98,9 @@ def _name_of(mapping: Mapping[Any, Any], key: Any) -> str | None:
     return name if isinstance(name, str) and name.isprintable() else None
 
 
-def redacts(*parameters: str, named_by: str | None = None) -> Callable[[Method], Method]:
+def redacts(
+    *parameters: str, named_by: str | None = None, file_name: str | None = None
+) -> Callable[[Method], Method]:
     """Redact what a method of a memory is given, and say so in its receipt.
 
     The object has a `store`, whose `keep_secrets` turns it off.
@@ -106,6 +108,8 @@ def redacts(*parameters: str, named_by: str | None = None) -> Callable[[Method],
     Args:
         parameters: Those whose values are written.
         named_by: A parameter that says what the values are called, such as a topic.
+        file_name: A parameter that names a file; a secret in it is refused, as a name that has
+            been redacted would name another file.
     """
 
     def decorate(method: Method) -> Method:
@@ -121,6 +125,8 @@ def redacts(*parameters: str, named_by: str | None = None) -> Callable[[Method],
             except TypeError:
                 # the method says better what is wrong
                 return method(self, *args, **options)
+            if file_name:
+                _check_name(file_name, given.arguments[file_name])
             name = given.arguments.get(named_by) if named_by else None
             counts: Counts = {}
             for parameter in parameters:
@@ -134,6 +140,13 @@ def redacts(*parameters: str, named_by: str | None = None) -> Callable[[Method],
         return cast("Method", redacting)
 
     return decorate
+
+
+def _check_name(parameter: str, name: object) -> None:
+    """Refuse the name of a file that holds a secret."""
+    _, counts = redact(name)
+    if counts:
+        raise Refused(f"{parameter} holds a secret ({listed(counts)}): give the file another name")
 
 
 def with_redactions(store: Files, receipt: dict[str, Any], counts: Counts) -> dict[str, Any]:

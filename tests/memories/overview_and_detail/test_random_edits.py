@@ -32,7 +32,7 @@ class Sessions(StoreMachine):
     def active(self) -> str:
         return self.memory.branches.active
 
-    @rule(name=names, content=contents)
+    @rule(name=names, content=contents.filter(str.strip))
     def write(self, name: str, content: str) -> None:
         self.memory.write_detail(name, content)
         self.notes[self.active][name] = content

@@ -96,7 +96,7 @@ def test_days_and_times_are_those_of_the_clocks_zone(opened: Store) -> None:
 
 def test_empty_memory_says_so(memory: WorldAndAgents) -> None:
     assert "Nothing is remembered yet" in memory.recall()
-    memory.learn_fact("people", "")
+    memory.store.write("world/people.md", "")
     assert "Nothing is remembered yet" in memory.recall()
 
 

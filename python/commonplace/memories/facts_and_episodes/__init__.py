@@ -157,7 +157,7 @@ class FactsAndEpisodes:
         return versioned(store, shown, paths, revision)
 
     @tool("replaces")
-    @redacts("content")
+    @redacts("content", file_name="path")
     def memory_write(
         self, path: str, content: str, *, expected_version: str | None = None
     ) -> dict[str, object]:
@@ -177,13 +177,14 @@ class FactsAndEpisodes:
 
         Raises:
             Conflict: The file is not the expected version.
-            Refused: The path leads out of the memory, or is no name for a note.
+            Refused: The path leads out of the memory, is no name for a note, or holds a secret.
         """
         with self._notes.named_as_given():
             written = self._notes.write(path, _text(content), expected=expected_version)
         return self._receipt(written)
 
     @tool("replaces")
+    @redacts(file_name="path")
     def memory_patch(
         self, path: str, patches: Sequence[Patch], *, expected_version: str | None = None
     ) -> dict[str, object]:
@@ -209,7 +210,7 @@ class FactsAndEpisodes:
         return with_redactions(self.store, {**self._receipt(first), **counted}, counts)
 
     @tool("adds")
-    @redacts("entry", "summary")
+    @redacts("entry", "summary", file_name="path")
     def memory_append(
         self,
         path: str,
@@ -239,7 +240,7 @@ class FactsAndEpisodes:
         Raises:
             InvalidArgument: The entry is empty.
             Conflict: The file is not the expected version.
-            Refused: The path leads out of the memory, or is no name for a note.
+            Refused: The path leads out of the memory, is no name for a note, or holds a secret.
         """
         has_text(entry=_text(entry))
         summary = _text(summary or "")

@@ -15,7 +15,7 @@ from inspect import unwrap
 from types import FunctionType, MethodType
 from typing import Any, Literal
 
-from commonplace.arguments import at_least, checks_arguments
+from commonplace.arguments import at_least, checks_arguments, has_text
 from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import NotFound, QueryError
@@ -189,7 +189,7 @@ class OverviewAndDetail(Session):
     # Notes
 
     @tool("replaces")
-    @redacts("content", "keywords")
+    @redacts("content", "keywords", file_name="name")
     def write_detail(
         self,
         name: str,
@@ -210,8 +210,11 @@ class OverviewAndDetail(Session):
 
         Raises:
             ValueError: It is no name of a file.
+            InvalidArgument: The content is empty.
+            Refused: The name holds a secret.
             Conflict: It is no longer the expected version.
         """
+        has_text(content=content)
         more: dict[str, Any] = {}
         created = self._now()
         try:
@@ -272,7 +275,7 @@ class OverviewAndDetail(Session):
         return self.branches.commit(message, expected_version)
 
     @tool("adds")
-    @redacts("purpose")
+    @redacts("purpose", file_name="name")
     def branch(
         self, name: str, purpose: str = "", *, expected_version: str | None = None
     ) -> dict[str, Any]:

@@ -236,7 +236,9 @@ class WorldAndAgents:
         Raises:
             Conflict: The note is not the expected version; nothing was written.
             Refused: The topic is empty or longer than 200 characters.
+            InvalidArgument: The content is empty.
         """
+        has_text(content=content)
         filed = topics.write(self.store, self._world, topic, content, expected_version)
         note = {"note": filed.note} if filed.note else {}
         return {**receipt(filed.written), "topic": filed.topic, **note}
