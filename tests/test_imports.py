@@ -131,10 +131,10 @@ def test_imports_go_one_way(path: Path) -> None:
 def beside(own: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Say whether a module may import another of its folder.
 
-    Folders of `memories` are systems, which know nothing of each other but the registry; only its
-    `__init__` gathers them.
+    Folders of `memories` are systems, which know nothing of each other but the registry and
+    their base class; only its `__init__` gathers them.
     """
-    if other == ("memories", "registry"):
+    if other in {("memories", "registry"), ("memories", "forget_tool")}:
         return own[0] == "memories"
     shared = 2 if own[0] == "memories" and own[1:] != ("__init__",) else 1
     return len(own) > 1 and own[:shared] == other[:shared]

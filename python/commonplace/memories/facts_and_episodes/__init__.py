@@ -26,6 +26,7 @@ from commonplace.memories.facts_and_episodes.index_message import Listed, Listed
 from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
 from commonplace.memories.facts_and_episodes.notes import EPISODES, FACTS, Notes
 from commonplace.memories.facts_and_episodes.usage import FileUsage, Usage
+from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.registry import memory_system
 from commonplace.protocols import ChatModel
 from commonplace.recall.matching_lines import find_text, listed
@@ -51,7 +52,7 @@ def _now() -> datetime:
 
 
 @memory_system("facts_and_episodes")
-class FactsAndEpisodes:
+class FactsAndEpisodes(ForgetTool):
     r"""Long-term memory as facts and episodes in plain Markdown.
 
     Every file has a line `> Summary:` under its title. Where nobody wrote one, it is made from the
@@ -273,28 +274,7 @@ class FactsAndEpisodes:
         """
         return [{**file, "version": self._notes.version(file["path"])} for file in self._listed()]
 
-    @tool("replaces")
-    def forget(self, what: str, token: str = "") -> ForgetAnswer:
-        """Forget something for good: from notes, archive, log and old versions.
-
-        Call it when you are asked to forget or not to keep something. The first call only shows
-        what it would erase; call it again with the `token` of that answer to erase it.
-
-        Args:
-            what: A text, such as a name or a sentence of it, or a citation that you were given.
-            token: As the answer that showed it said; without it nothing is erased.
-
-        Returns:
-            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
-            the `token`; where nothing holds the text, `similar` passages, to be cited.
-
-        Raises:
-            QueryError: The text is too short.
-            Refused: The citation is not of this memory.
-            NotFound: There is no such file.
-            FormatError: There is nothing at these lines.
-            Conflict: Something else would be erased by now; nothing was.
-        """
+    def _forget(self, what: str, token: str) -> ForgetAnswer:
         own = [self._notes.full("")]
         with self._turn:
             return forget(self._notes.store, what, token, own, self._notes.full)

@@ -29,6 +29,7 @@ from commonplace.citation import located
 from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import InvalidArgument, QueryError
+from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.four_layers.compaction import (
     compact_notes,
     compact_working,
@@ -63,7 +64,7 @@ from commonplace.tools.versioned_text import versioned
 
 
 @memory_system("four_layers")
-class FourLayers:
+class FourLayers(ForgetTool):
     r"""Working, episodic, semantic and procedural memory over one store.
 
     Args:
@@ -342,28 +343,7 @@ class FourLayers:
                 cleared[layer] = self._notes.forget(layer)
         return {"success": True, "cleared": cleared}
 
-    @tool("replaces")
-    def forget(self, what: str, token: str = "") -> ForgetAnswer:
-        """Forget something for good: from notes, archive, log and old versions.
-
-        Call it when you are asked to forget or not to keep something. The first call only shows
-        what it would erase; call it again with the `token` of that answer to erase it.
-
-        Args:
-            what: A text, such as a name or a sentence of it, or a citation that you were given.
-            token: As the answer that showed it said; without it nothing is erased.
-
-        Returns:
-            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
-            the `token`; where nothing holds the text, `similar` passages, to be cited.
-
-        Raises:
-            QueryError: The text is too short.
-            Refused: The citation is not of this memory.
-            NotFound: There is no such file.
-            FormatError: There is nothing at these lines.
-            Conflict: Something else would be erased by now; nothing was.
-        """
+    def _forget(self, what: str, token: str) -> ForgetAnswer:
         answer = forget(self.store, what, token, self._notes.folders)
         if token:
             text = " ".join(what.lower().split())

@@ -19,6 +19,7 @@ from commonplace.arguments import at_least, checks_arguments, has_text
 from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import NotFound, QueryError
+from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
     Detail,
@@ -47,7 +48,7 @@ _CITATION = re.compile(r"(?P<path>.+)#L(?P<line>[0-9]{1,12})")
 
 
 @memory_system("overview_and_detail")
-class OverviewAndDetail(Session):
+class OverviewAndDetail(Session, ForgetTool):
     r"""The memory of one session: what is in its context, and what can be recalled.
 
     Args:
@@ -237,28 +238,7 @@ class OverviewAndDetail(Session):
         """
         return parse_detail(name, self.store.read(self._detail(name)))
 
-    @tool("replaces")
-    def forget(self, what: str, token: str = "") -> ForgetAnswer:
-        """Forget something for good: from notes, archive, log and old versions.
-
-        Call it when you are asked to forget or not to keep something. The first call only shows
-        what it would erase; call it again with the `token` of that answer to erase it.
-
-        Args:
-            what: A text, such as a name or a sentence of it, or a citation that you were given.
-            token: As the answer that showed it said; without it nothing is erased.
-
-        Returns:
-            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
-            the `token`; where nothing holds the text, `similar` passages, to be cited.
-
-        Raises:
-            QueryError: The text is too short.
-            Refused: The citation is not of this memory.
-            NotFound: There is no such file.
-            FormatError: There is nothing at these lines.
-            Conflict: Something else would be erased by now; nothing was.
-        """
+    def _forget(self, what: str, token: str) -> ForgetAnswer:
         return forget(self.store, what, token, [self.folder], self._path)
 
     # Commits and branches

@@ -28,6 +28,7 @@ from commonplace.entries.forgetting import ForgetAnswer, forget, requested
 from commonplace.entries.injection import Injection, Piece, author_of_speaker
 from commonplace.errors import InvalidArgument, QueryError, Refused
 from commonplace.extraction import extract, possible_change
+from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
 from commonplace.memories.profile.conversation import requests_to_forget, roles_and_texts
@@ -69,7 +70,7 @@ def _now() -> datetime:
 
 
 @memory_system("profile")
-class Profile:
+class Profile(ForgetTool):
     r"""The memory of one user.
 
     Args:
@@ -323,28 +324,7 @@ class Profile:
             self.store.log_redactions(written.path, counts)
         return with_redactions(self.store, receipt, counts)
 
-    @tool("replaces")
-    def forget(self, what: str, token: str = "") -> ForgetAnswer:
-        """Forget something for good: from notes, archive, log and old versions.
-
-        Call it when you are asked to forget or not to keep something. The first call only shows
-        what it would erase; call it again with the `token` of that answer to erase it.
-
-        Args:
-            what: A text, such as a name or a sentence of it, or a citation that you were given.
-            token: As the answer that showed it said; without it nothing is erased.
-
-        Returns:
-            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
-            the `token`; where nothing holds the text, `similar` passages, to be cited.
-
-        Raises:
-            QueryError: The text is too short.
-            Refused: The citation is not of this memory.
-            NotFound: There is no such file.
-            FormatError: There is nothing at these lines.
-            Conflict: Something else would be erased by now; nothing was.
-        """
+    def _forget(self, what: str, token: str) -> ForgetAnswer:
         own = [*self._pages.prefixes, self._log.folder]
         return forget(self.store, what, token, own)
 

@@ -26,6 +26,7 @@ from commonplace.arguments import checks_arguments, has_text
 from commonplace.entries.blocks import render
 from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import CommonplaceError, Conflict, NotFound, QueryError, Refused
+from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.registry import memory_system
 from commonplace.memories.world_and_agents import topics
 from commonplace.protocols import Embedder
@@ -47,7 +48,7 @@ def _now() -> datetime:
 
 
 @memory_system("world_and_agents")
-class WorldAndAgents:
+class WorldAndAgents(ForgetTool):
     r"""The memory of one agent: the shared world, its own `MEMORY.md` and its own diary.
 
     Args:
@@ -243,28 +244,7 @@ class WorldAndAgents:
         note = {"note": filed.note} if filed.note else {}
         return {**receipt(filed.written), "topic": filed.topic, **note}
 
-    @tool("replaces")
-    def forget(self, what: str, token: str = "") -> ForgetAnswer:
-        """Forget something for good: from your memory, your diary and the world.
-
-        Call it when you are asked to forget or not to keep something. The first call only shows
-        what it would erase; call it again with the `token` of that answer to erase it.
-
-        Args:
-            what: A text, such as a name or a sentence of it, or a citation that you were given.
-            token: As the answer that showed it said; without it nothing is erased.
-
-        Returns:
-            `erased`, the `passages` with citation and text, how many `old_versions` hold it, and
-            the `token`; where nothing holds the text, `similar` passages, to be cited.
-
-        Raises:
-            QueryError: The text is too short.
-            Refused: The citation is not of this memory.
-            NotFound: There is no such file.
-            FormatError: There is nothing at these lines.
-            Conflict: Something else would be erased by now; nothing was.
-        """
+    def _forget(self, what: str, token: str) -> ForgetAnswer:
         return forget(self.store, what, token, [self._world, self._own])
 
     @tool("reads")
