@@ -20,8 +20,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use commonplace_core::error::Error;
 use commonplace_core::files::Expected;
+use commonplace_core::files::lock::{LOCK_TIMEOUT, Lock};
 use commonplace_core::files::racy_stat::FsClock;
-use commonplace_core::files::root::Stat;
+use commonplace_core::files::root::{Root, Stat};
 use commonplace_core::store::{Freshness, Store, StoreOptions};
 use fixture::{QUERIES, TestRoot, answers, ask, files_with, overwrite, sample, set_modified};
 
@@ -67,6 +68,21 @@ fn what_is_planted_under_the_name_of_a_new_snapshot_is_not_written() {
         assert_eq!(fs::read(&outside).unwrap(), b"CANARY");
         assert!(fs::metadata(memory.at(".commonplace/index")).unwrap().len() > 1000);
     }
+}
+
+#[test]
+fn closing_does_not_wait_for_a_long_import() {
+    let memory = TestRoot::new();
+    sample(&memory);
+    let store = memory.open(false);
+    drop(store.refresh(&never).unwrap());
+    let (other, root) = (Lock::default(), Root::open(memory.root(), false).unwrap());
+    let importing = other.acquire(&root).unwrap();
+    let begun = Instant::now();
+    store.close(&never).unwrap();
+    assert!(begun.elapsed() < LOCK_TIMEOUT / 2);
+    drop(importing);
+    assert!(!memory.at(".commonplace/index").exists());
 }
 
 #[test]

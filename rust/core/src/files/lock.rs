@@ -56,10 +56,18 @@ impl Lock {
     /// [`Error::Busy`]; [`Error::Interrupted`]; [`Error::Refused`] when `.commonplace` is not a
     /// real folder; [`Error::Io`], for instance on a read-only file system.
     pub fn acquire(&self, root: &Root) -> Result<LockGuard<'_>> {
-        let deadline = Instant::now() + LOCK_TIMEOUT;
+        self.acquire_within(root, LOCK_TIMEOUT)
+    }
+
+    /// Waits for the lock of `root`, at most so long.
+    ///
+    /// # Errors
+    /// Those of [`Self::acquire`].
+    pub fn acquire_within(&self, root: &Root, longest: Duration) -> Result<LockGuard<'_>> {
+        let deadline = Instant::now() + longest;
         let busy = || Error::Busy {
             path: root.path().to_string_lossy().into_owned(),
-            seconds: LOCK_TIMEOUT.as_secs(),
+            seconds: longest.as_secs(),
         };
         let thread = wait_for(&self.interrupt, |slice| {
             let taken = self.threads.lock_until(deadline.min(Instant::now() + slice));

@@ -39,11 +39,13 @@ pub mod version;
 pub mod walk;
 pub mod write_rules;
 
+use std::time::Duration;
+
 use crate::error::{Error, Result, throttled};
 pub use crate::files::expected::Expected;
 use crate::files::history::BackupDir;
 pub(crate) use crate::files::history::{kept_path, parse_revision_name, timestamp};
-use crate::files::lock::{Lock, LockGuard};
+use crate::files::lock::{LOCK_TIMEOUT, Lock, LockGuard};
 use crate::files::open::{move_refusal, refusal};
 use crate::files::path_handle::{BaseFile, PathHandle};
 use crate::files::platform::{Errno, sync_file};
@@ -238,7 +240,12 @@ impl Files {
 
     /// Takes the lock for a change, and checks the recovery list first.
     pub(crate) fn begin(&self) -> Result<LockGuard<'_>> {
-        let guard = self.lock.acquire(&self.root)?;
+        self.begin_within(LOCK_TIMEOUT)
+    }
+
+    /// As [`Self::begin`], but waits at most so long for the lock.
+    pub(crate) fn begin_within(&self, longest: Duration) -> Result<LockGuard<'_>> {
+        let guard = self.lock.acquire_within(&self.root, longest)?;
         self.recheck(&guard)?;
         Ok(guard)
     }

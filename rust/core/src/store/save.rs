@@ -1,12 +1,17 @@
 //! Saving of the index: when a snapshot is worth writing, and the writing of it.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::catalog::FileMeta;
 use crate::catalog::snapshot::file as snapshot_file;
 use crate::error::{Error, Interrupt, Result};
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::store::{IndexState, Store};
+
+/// How long a save waits for a writer: a program that ends has no time, and the snapshot only
+/// saves some.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 impl Store {
     /// Writes the snapshot, if opening again would otherwise cost much.
@@ -62,7 +67,7 @@ impl Store {
         drop(state);
         // One writer at a time, of all processes. Nobody waits for the index with the root locked,
         // nor for the root with the index locked: others would wait for both.
-        let guard = self.files.begin();
+        let guard = self.files.begin_within(LONGEST_WAIT);
         guard
             .and_then(|_guard| match self.was_forgotten_elsewhere() {
                 // what is in memory may still know it, and whoever forgot it saves an index
