@@ -285,7 +285,7 @@ def million(sample: Path, file: Path, count: int) -> tuple[list[Section], list[Q
         for number in range(count):
             text = texts[number % len(texts)]
             role = "assistant" if number % 2 else "user"
-            record = {"role": role, "content": text, "session": f"s{number // 500}"}
+            record = {"role": role, "content": text, "session": _session(number)}
             lines.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
             sections.append(Section(path, number + 1, "", "", "", text, 0, 0))
     draw = random.Random(SEED)
@@ -296,6 +296,25 @@ def million(sample: Path, file: Path, count: int) -> tuple[list[Section], list[Q
             at = draw.randrange(len(words) - 3)
             queries.append(Query(tuple(words[at : at + 4]), ()))
     return sections, queries, sum(len(section.body.encode()) for section in sections)
+
+
+def _session(number: int) -> str:
+    """Return the session of a message."""
+    return f"s{number // 500}"
+
+
+def in_one_session(table: Table, notes: Notes, ours: Ours, count: int) -> None:
+    """Time each query within one session, another for each."""
+    draw = random.Random(SEED)
+    ours.store.search("first", session=_session(0))
+    times = []
+    for asked in notes.queries:
+        session = _session(draw.randrange(count))
+        began = time.perf_counter()
+        ours.store.search(" ".join(asked.words), 10, unit="message", session=session)
+        times.append(time.perf_counter() - began)
+    work, label = "query in one session, p50", notes.corpus.label
+    table.add(Row(work, label, "–", median(times), None, None, max_value=0.001))
 
 
 def messages(
@@ -312,6 +331,8 @@ def messages(
     notes = Notes(corpus, sections, queries, 0.0, size)
     built = build(table, notes, makers(root, sections), folder / "messages-index", 1, None)
     query(table, notes, built, ["snippet"], 5, None)
+    if isinstance(ours := built.get(OURS), Ours):
+        in_one_session(table, notes, ours, count)
     for contender in built.values():
         contender.close()
     if OURS in built and (

@@ -184,6 +184,38 @@ fn what_is_found_is_what_the_predicate_keeps() {
 }
 
 #[test]
+fn a_session_is_found_wherever_its_messages_lie() {
+    const SESSIONS: u64 = 40;
+    let memory = TestRoot::new();
+    let line = |n: u64, session: u64| {
+        format!("{{\"role\":\"user\",\"content\":\"tea {n}\",\"session\":\"s{session}\"}}\n")
+    };
+    // long runs, short ones and sessions that alternate, over many blocks of documents
+    let of = |n: u64| if n.is_multiple_of(3) { n / 90 } else { n % 7 * n / 500 } % SESSIONS;
+    let mut sessions: Vec<u64> = (0..2_000).map(of).collect();
+    let text = |sessions: &[u64]| (0..).zip(sessions).map(|(n, &s)| line(n, s)).collect::<String>();
+    memory.put("s.jsonl", text(&sessions));
+    let store = memory.open(true);
+    let check = |sessions: &[u64]| {
+        for session in 0..=SESSIONS {
+            let filter =
+                SearchFilter { session: Some(format!("s{session}")), ..SearchFilter::default() };
+            let lines = (1..).zip(sessions).filter(|(_, own)| **own == session);
+            let expected = lines.map(|(line, _)| ("s.jsonl".to_owned(), line)).collect();
+            assert_eq!(search(&store, filter).unwrap(), expected, "s{session}");
+        }
+    };
+    check(&sessions);
+    // what comes after the first search in a session, at the end and in the place of others
+    sessions.extend((0..300).map(|n| n % SESSIONS));
+    memory.put("s.jsonl", text(&sessions));
+    check(&sessions);
+    sessions.iter_mut().step_by(11).for_each(|session| *session = SESSIONS - 1 - *session);
+    memory.put("s.jsonl", text(&sessions));
+    check(&sessions);
+}
+
+#[test]
 fn a_filter_that_nothing_can_pass_is_refused() {
     let (_memory, store, _) = world();
     let all = SearchFilter::default;

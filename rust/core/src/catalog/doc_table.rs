@@ -1,8 +1,10 @@
 //! Document table: position, timestamp and filter fields of each document, by document number.
 
 use std::ops::{Index, Range};
+use std::sync::OnceLock;
 
 use crate::catalog::FileMeta;
+use crate::catalog::session_zones::SessionZones;
 use crate::files::file_kind::FileKind;
 use crate::files::racy_stat::is_trusted;
 use crate::index::storage::paged_array::{PagedArray, SPARE_CAPACITY};
@@ -143,12 +145,14 @@ pub struct DocTable {
     kept: PagedArray<DocMeta>,
     count: usize,
     since: Vec<DocMeta>,
+    /// Made when the first search in a session asks for it: it takes a look at each document.
+    zones: OnceLock<SessionZones>,
 }
 
 impl DocTable {
     /// Takes over the pages of a snapshot, all full but the last, which hold `count` documents.
     pub fn of(kept: PagedArray<DocMeta>, count: usize) -> Self {
-        Self { kept, count, since: Vec::new() }
+        Self { kept, count, ..Self::default() }
     }
 
     /// Returns the number of documents.
@@ -168,6 +172,10 @@ impl DocTable {
 
     /// Adds the metadata of a new document.
     pub fn push(&mut self, doc: DocMeta) {
+        let document = self.len();
+        if let Some(zones) = self.zones.get_mut() {
+            zones.add(document, &doc);
+        }
         self.since.push(doc);
     }
 
@@ -178,7 +186,7 @@ impl DocTable {
             .for_each(|page| self.kept.readahead(page));
     }
 
-    /// Replaces the metadata of a document.
+    /// Replaces the metadata of a document, which keeps its session.
     pub fn set(&mut self, document: u32, doc: DocMeta) {
         let document = document as usize;
         let place = match document.checked_sub(self.count) {
@@ -193,6 +201,13 @@ impl DocTable {
         }
     }
 
+    /// Returns which blocks of [`ZONE_DOCS`](super::ZONE_DOCS) documents may hold messages of a
+    /// session, given its label.
+    pub fn blocks_of_session(&self, session: u32) -> impl Iterator<Item = usize> + '_ {
+        let docs = (0..self.len()).map(|document| &self[document]);
+        self.zones.get_or_init(|| SessionZones::of(docs)).blocks(session)
+    }
+
     /// Returns the metadata of documents newer than the snapshot: of all after a packing.
     pub fn since(&self) -> &[DocMeta] {
         &self.since
@@ -200,7 +215,8 @@ impl DocTable {
 
     /// Returns the bytes that they take in memory.
     pub fn bytes(&self) -> usize {
-        self.kept.bytes() + self.since.capacity() * size_of::<DocMeta>()
+        let zones = self.zones.get().map_or(0, SessionZones::bytes);
+        self.kept.bytes() + self.since.capacity() * size_of::<DocMeta>() + zones
     }
 }
 

@@ -19,6 +19,7 @@ pub mod message_inputs;
 pub mod omission;
 mod pending_docs;
 mod repack;
+mod session_zones;
 pub mod snapshot;
 pub(crate) mod transcript_resume;
 mod update;
@@ -31,6 +32,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use crate::catalog::doc_ids::DocIds;
 pub use crate::catalog::doc_table::{DocMeta, DocTable, NO_TIME};
 pub use crate::catalog::file_table::{FileMeta, ReadProgress};
+pub use crate::catalog::session_zones::ZONE_DOCS;
 
 use crate::catalog::extract::Corpus;
 use crate::files::racy_stat::FsClock;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::catalog::{Catalog, DocMeta, NO_TIME};
+use crate::catalog::{Catalog, DocIds, DocMeta, FileMeta, NO_TIME, ZONE_DOCS};
 use crate::filter::{FilterFields, SearchFilter};
 
 /// A search filter over one catalog, with its files and labels looked up once for each query.
@@ -10,7 +10,7 @@ pub(super) struct DocFilter<'a> {
     filter: &'a SearchFilter,
     catalog: &'a Catalog,
     /// By file, whether it passes; `None` if all pass.
-    pub files: Option<Vec<bool>>,
+    files: Option<Vec<bool>>,
     has_fields: bool,
     /// The numbers of the texts that are asked for; none where no document has that text.
     role: Option<u32>,
@@ -31,6 +31,48 @@ impl<'a> DocFilter<'a> {
             [&filter.role, &filter.session, &filter.category].map(label);
         let has_fields = filter.has_fields();
         Some(Self { filter, catalog, files, has_fields, role, session, category })
+    }
+
+    /// Returns which blocks of [`ZONE_DOCS`] documents may hold any that passes; none where it does
+    /// not pay to ask.
+    pub fn blocks(&self) -> Option<Vec<bool>> {
+        let files = || self.catalog.files.iter();
+        // where most files pass, most blocks pass too, and checking blocks does not pay
+        let few =
+            |files: &&Vec<bool>| files.iter().filter(|&&file| file).count() * 4 <= files.len();
+        let mut admitted = self.files.as_ref().filter(few).map(|passes| {
+            let some = files().zip(passes).filter(|(_, passes)| **passes);
+            self.blocks_of_files(some.map(|(file, _)| file))
+        });
+        if self.filter.session.is_some() {
+            let transcripts = &self.filter.session_transcripts;
+            let nameless = |file: &&FileMeta| transcripts.contains(&file.path);
+            let mut blocks = self.blocks_of_files(files().filter(nameless));
+            if let Some(session) = self.session {
+                self.catalog.docs.blocks_of_session(session).for_each(|block| blocks[block] = true);
+            }
+            if let Some(files) = admitted {
+                blocks.iter_mut().zip(files).for_each(|(block, file)| *block &= file);
+            }
+            admitted = Some(blocks);
+        }
+        admitted
+    }
+
+    /// Returns which blocks hold documents of some files.
+    fn blocks_of_files<'f>(&self, files: impl Iterator<Item = &'f FileMeta>) -> Vec<bool> {
+        let mut blocks = vec![false; self.catalog.docs.len().div_ceil(ZONE_DOCS)];
+        let block = |document: u32| document as usize / ZONE_DOCS;
+        for file in files {
+            match &file.documents {
+                DocIds::Range(run) if run.is_empty() => {}
+                DocIds::Range(run) => blocks[block(run.start)..=block(run.end - 1)].fill(true),
+                DocIds::List(list) => {
+                    list.iter().for_each(|&number| blocks[block(number)] = true);
+                }
+            }
+        }
+        blocks
     }
 
     #[inline]

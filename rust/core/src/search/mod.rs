@@ -52,9 +52,7 @@ pub fn search(
     let finder = TurnFinder::new(catalog);
     let mut result = SearchResult { notes: query.notes.clone(), ..SearchResult::default() };
     let filter = DocFilter::new(filter, catalog);
-    // where most files pass, most blocks pass too, and checking blocks does not pay
-    let few = |files: &Vec<bool>| files.iter().filter(|&&passes| passes).count() * 4 <= files.len();
-    let files = filter.as_ref().and_then(|filter| filter.files.clone()).filter(few);
+    let blocks = filter.as_ref().and_then(DocFilter::blocks);
     let allows = filter
         .map(|filter| Box::new(move |document: u32| filter.passes(document)) as DocPredicate<'_>);
     // a document without all words of a phrase need not be scored or read
@@ -63,12 +61,8 @@ pub fn search(
         .is_required()
         .then(|| Box::new(|document| phrases.has_words_in(document)) as DocPredicate<'_>);
     let by_turn = (unit == Unit::Turn).then_some(&finder);
-    let mut scorer =
-        QueryScorer::new(catalog, allows, interrupt).requiring(requires).grouped(by_turn);
-    if let Some(files) = files {
-        let some = catalog.files.iter().zip(files).filter(|(_, passes)| *passes);
-        scorer = scorer.within(some.map(|(file, _)| file));
-    }
+    let scorer = QueryScorer::new(catalog, allows, interrupt).within(blocks);
+    let mut scorer = scorer.requiring(requires).grouped(by_turn);
     plan(&mut scorer, catalog, expander, query, &mut result)?;
     let rescored = limit > 0 && has_speakers(catalog);
     let depth = if rescored { limit.max(session_rescore::WINDOW) } else { limit };

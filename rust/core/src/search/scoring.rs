@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Catalog, DocIds, FileMeta};
+use crate::catalog::{Catalog, ZONE_DOCS};
 use crate::error::{Interrupt, Result};
 use crate::index::bm25f::{Bm25f, Counts, Field, Lengths};
 use crate::index::postings::codec::Impact;
@@ -45,14 +45,11 @@ pub struct QueryScorer<'a> {
     allows: Option<DocPredicate<'a>>,
     /// As `allows`, for a check that takes longer.
     requires: Option<DocPredicate<'a>>,
-    /// Which blocks of [`FILTER_BLOCK`] documents hold any whose file passes the filter.
+    /// Which blocks of [`ZONE_DOCS`] documents may hold any that passes the filter.
     blocks: Option<Vec<bool>>,
     /// Finds the turns by which messages are grouped, if they are.
     turns: Option<&'a TurnFinder<'a>>,
 }
-
-/// Documents of a block of the filter.
-const FILTER_BLOCK: u32 = 128;
 
 /// A predicate of documents.
 pub type DocPredicate<'a> = Box<dyn Fn(u32) -> bool + 'a>;
@@ -86,21 +83,10 @@ impl<'a> QueryScorer<'a> {
         }
     }
 
-    /// Restricts the search to some files.
+    /// Restricts the search to some blocks of [`ZONE_DOCS`] documents, if it is restricted.
     #[must_use]
-    pub fn within<'f>(self, files: impl Iterator<Item = &'f FileMeta>) -> Self {
-        let mut blocks = vec![false; self.catalog.index.max_doc().div_ceil(FILTER_BLOCK) as usize];
-        let block = |document: u32| (document / FILTER_BLOCK) as usize;
-        for file in files {
-            match &file.documents {
-                DocIds::Range(run) if run.is_empty() => {}
-                DocIds::Range(run) => blocks[block(run.start)..=block(run.end - 1)].fill(true),
-                DocIds::List(list) => {
-                    list.iter().for_each(|&number| blocks[block(number)] = true);
-                }
-            }
-        }
-        Self { blocks: Some(blocks), ..self }
+    pub fn within(self, blocks: Option<Vec<bool>>) -> Self {
+        Self { blocks, ..self }
     }
 
     /// Keeps only the best message of each turn.
@@ -285,9 +271,8 @@ impl Scoring for QueryScorer<'_> {
 
     fn may_allow(&self, documents: Range<u32>) -> bool {
         let any = |blocks: &Vec<bool>| {
-            let (first, end) =
-                (documents.start / FILTER_BLOCK, documents.end.div_ceil(FILTER_BLOCK));
-            blocks.iter().take(end as usize).skip(first as usize).any(|&block| block)
+            let (start, end) = (documents.start as usize, documents.end as usize);
+            blocks.iter().take(end.div_ceil(ZONE_DOCS)).skip(start / ZONE_DOCS).any(|&block| block)
         };
         self.blocks.as_ref().is_none_or(any)
     }
