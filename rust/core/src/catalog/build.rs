@@ -1,8 +1,13 @@
-//! Bulk build of a catalog: two threads read the files, and the index is packed once.
+//! Bulk build of a catalog: two threads read the files, large transcripts in parts, and the index is
+//! packed once.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
+use rustc_hash::FxHashSet;
+
+use crate::catalog::build_batches::{Batch, FileList};
 use crate::catalog::extract::Corpus;
 use crate::catalog::file_reader::{DocContent, DocSink, FileReader, ReadResult};
 use crate::catalog::indexed_docs::IndexedDocs;
@@ -16,10 +21,8 @@ use crate::index::dictionary::lexicon::Lexicon;
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::memory_bounds::packing_bytes;
 use crate::index::storage::partial_index::PartialIndex;
-use crate::memory_limit::{MemoryLimit, trim_heap};
+use crate::memory_limit::trim_heap;
 
-/// Files that a thread takes at a time: neighbours, which share words, stay on one thread.
-const FILES_PER_BATCH: usize = 32;
 /// Documents in a chunk: 1 MB.
 const DOCS_PER_CHUNK: usize = 1 << 14;
 
@@ -29,8 +32,49 @@ struct ThreadOutput {
     lexicon: Lexicon,
     labels: Interner,
     docs: ThreadDocs,
-    /// What else was read of each file, and how many documents.
-    readings: Vec<(usize, Result<(ReadResult, usize)>)>,
+    readings: Vec<Reading>,
+}
+
+/// What else was read of a file, or of a part of one.
+#[derive(Debug)]
+struct Reading {
+    /// The place of the file, and the first byte of the part.
+    at: (usize, u64),
+    result: Result<ReadResult>,
+    /// How many documents were read.
+    count: usize,
+}
+
+impl Reading {
+    /// Returns whether it is a part of a file that must be read as a whole instead.
+    fn is_broken(&self, parted: &FxHashSet<usize>) -> bool {
+        let (file, start) = self.at;
+        parted.contains(&file) && !self.result.as_ref().is_ok_and(|read| read.is_whole_part(start))
+    }
+}
+
+/// What was read of a file, its parts joined.
+struct FileReading {
+    /// The place of the file.
+    at: usize,
+    reading: ReadResult,
+    /// Of each part the thread that has read it, how many documents it has, and the lines before it.
+    parts: Vec<(usize, usize, u32)>,
+}
+
+/// Joins the parts of each file, given in order: place, thread, what was read, documents.
+fn by_file(order: Vec<((usize, u64), usize, ReadResult, usize)>) -> Vec<FileReading> {
+    let mut files: Vec<FileReading> = Vec::new();
+    for ((at, start), output, reading, count) in order {
+        match files.last_mut().filter(|_| start > 0) {
+            Some(file) => {
+                file.parts.push((output, count, file.reading.progress.lines));
+                file.reading.append(&reading);
+            }
+            None => files.push(FileReading { at, reading, parts: vec![(output, count, 0)] }),
+        }
+    }
+    files
 }
 
 /// The documents that one of the two threads has read.
@@ -39,6 +83,18 @@ struct ThreadDocs {
     run: PartialIndex,
     /// The metadata of the documents of `run`, in chunks that are freed one by one.
     docs: Vec<Vec<DocMeta>>,
+}
+
+impl ThreadDocs {
+    /// Drops all but the first so many documents.
+    fn truncate(&mut self, documents: usize) {
+        self.run.truncate(documents);
+        self.docs.truncate(documents.div_ceil(DOCS_PER_CHUNK));
+        let full = self.docs.len().saturating_sub(1) * DOCS_PER_CHUNK;
+        if let Some(last) = self.docs.last_mut() {
+            last.truncate(documents - full);
+        }
+    }
 }
 
 /// The document sink of one thread, with the job that both share.
@@ -60,21 +116,19 @@ impl DocSink for BuildSink<'_> {
     }
 
     fn allows(&self, dictionaries: usize, more: u64) -> bool {
-        let (run, BuildJob { held, limit, corpus, .. }) = (&self.docs.run, self.job);
+        let (run, BuildJob { held, list, .. }) = (&self.docs.run, self.job);
         let bytes = [run.len(), run.postings(), dictionaries].map(|count| count as u64);
         let own = packing_bytes(bytes[0], bytes[1], bytes[2]);
         held[self.own].store(own, Ordering::Relaxed);
         let other = held[1 - self.own].load(Ordering::Relaxed);
-        limit.allows(*corpus as usize, own.saturating_add(other).saturating_add(more))
+        list.limit.allows(list.corpus as usize, own.saturating_add(other).saturating_add(more))
     }
 }
 
 /// The work that both threads share.
 struct BuildJob<'a> {
-    root: &'a Root,
-    files: &'a [(String, Stat)],
-    corpus: Corpus,
-    limit: &'a MemoryLimit,
+    list: FileList<'a>,
+    batches: &'a [Batch],
     next: AtomicUsize,
     stopped: AtomicBool,
     /// What packing needs of what each thread has read.
@@ -92,33 +146,54 @@ impl BuildJob<'_> {
             }
             self.stopped.load(Ordering::Relaxed)
         };
-        loop {
-            let from = self.next.fetch_add(FILES_PER_BATCH, Ordering::Relaxed);
-            if from >= self.files.len() || self.stopped.load(Ordering::Relaxed) {
-                output.lexicon.drop_caches();
-                return output;
-            }
-            for at in from..self.files.len().min(from + FILES_PER_BATCH) {
+        while let Some(batch) = self.batches.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            let spans = match batch {
+                Batch::Files(files) => files.clone().map(|at| (at, None)).collect(),
+                Batch::Part(at, span) => vec![(*at, Some(span.clone()))],
+            };
+            for (at, span) in spans {
                 if stop() {
-                    break;
+                    return output;
                 }
-                let (path, stat) = &self.files[at];
-                let before = output.docs.run.len();
-                let mut reader = FileReader {
-                    root: self.root,
-                    lexicon: &mut output.lexicon,
-                    labels: &mut output.labels,
-                    corpus: self.corpus,
-                    interrupt: &stop,
-                    indexed: IndexedDocs::default(),
-                    limit: self.limit,
-                    sink: &mut BuildSink { docs: &mut output.docs, own, job: self },
-                };
-                let reading = reader.whole(path, stat);
-                let count = output.docs.run.len() - before;
-                output.readings.push((at, reading.map(|reading| (reading, count))));
+                self.read(own, at, span, &mut output, &stop);
             }
         }
+        output.lexicon.drop_caches();
+        output
+    }
+
+    /// Reads a file, or some bytes of it.
+    fn read(
+        &self,
+        own: usize,
+        at: usize,
+        span: Option<Range<u64>>,
+        output: &mut ThreadOutput,
+        stop: Interrupt<'_>,
+    ) {
+        let (path, stat) = &self.list.files[at];
+        let before = output.docs.run.len();
+        let start = span.as_ref().map_or(0, |span| span.start);
+        let mut reader = FileReader {
+            root: self.list.root,
+            lexicon: &mut output.lexicon,
+            labels: &mut output.labels,
+            corpus: self.list.corpus,
+            interrupt: stop,
+            indexed: IndexedDocs::default(),
+            limit: self.list.limit,
+            sink: &mut BuildSink { docs: &mut output.docs, own, job: self },
+        };
+        let result = match span {
+            None => reader.whole(path, stat),
+            Some(span) => reader.part(path, stat, span),
+        };
+        if result.is_err() {
+            // what was read before the error belongs to no file
+            output.docs.truncate(before);
+        }
+        let count = output.docs.run.len() - before;
+        output.readings.push(Reading { at: (at, start), result, count });
     }
 }
 
@@ -151,32 +226,17 @@ impl Catalog {
         files: &[(String, Stat)],
         interrupt: Interrupt<'_>,
     ) -> Result<(Self, Vec<(String, Error)>)> {
-        let (next, stopped, held) = Default::default();
+        let (corpus, now) = (self.corpus, now_ns());
         let limit = self.limit.clone();
-        let job = BuildJob { root, files, corpus: self.corpus, limit: &limit, next, stopped, held };
-        let (now, done) = (now_ns(), AtomicBool::new(false));
-        let outputs = std::thread::scope(|scope| {
-            // only the caller's own thread may ask whether to stop
-            let (caller, done, job) = (thread::current(), &done, &job);
-            let other = scope.spawn(move || {
-                let output = job.run(1, &|| false);
-                done.store(true, Ordering::Relaxed);
-                caller.unpark();
-                output
-            });
-            let own = job.run(0, interrupt);
-            // and does so as long as the other has work
-            while !done.load(Ordering::Relaxed) && !other.is_finished() {
-                thread::park_timeout(POLL_INTERVAL);
-                if interrupt() {
-                    job.stopped.store(true, Ordering::Relaxed);
-                }
-            }
-            let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            [own, other]
-        });
-        if job.stopped.into_inner() {
-            return Err(Error::Interrupted);
+        let list = FileList { root, files, corpus, limit: &limit };
+        let batches = list.in_parts(self.part_bytes);
+        let mut outputs = read_all(list, &batches, interrupt)?;
+        let parted = batches.iter().filter_map(Batch::parted).collect();
+        let readings = || outputs.iter().flat_map(|output| &output.readings);
+        if readings().any(|reading| reading.is_broken(&parted)) {
+            // both at once would take twice the memory
+            drop(outputs);
+            outputs = read_all(list, &list.whole(), interrupt)?;
         }
         let built = self.assemble(files, now, outputs, interrupt)?;
         built.0.report_memory_use();
@@ -200,18 +260,19 @@ impl Catalog {
             let ThreadOutput { lexicon, labels, docs: ThreadDocs { run, docs }, readings } = read;
             runs.push(run.with_lexicon(lexicon));
             rest.push((labels, docs));
-            for (at, reading) in readings {
-                match reading {
-                    Ok((reading, count)) => order.push((at, output, reading, count)),
+            for Reading { at, result, count } in readings {
+                match result {
+                    Ok(reading) => order.push((at, output, reading, count)),
                     // deleted since it was listed
                     Err(Error::NotFound { .. }) => {}
-                    Err(error) => failures.push((files[at].0.clone(), error)),
+                    Err(error) => failures.push((files[at.0].0.clone(), error)),
                 }
             }
         }
         order.sort_unstable_by_key(|&(at, ..)| at);
         let turns: Vec<(usize, usize)> =
             order.iter().map(|&(_, output, _, count)| (output, count)).collect();
+        let read = by_file(order);
         let (weights, turns) = (self.index.weights().clone(), &turns[..]);
         let stop = AtomicBool::new(false);
         self.index = std::thread::scope(|scope| {
@@ -227,13 +288,17 @@ impl Catalog {
             let labels: Vec<Vec<u32>> = rest.iter().map(numbers).collect();
             let docs = rest.into_iter().map(|(_, docs)| docs.into_iter().flatten());
             let mut docs: Vec<_> = docs.collect();
-            self.files.reserve_exact(order.len());
+            self.files.reserve_exact(read.len());
             self.docs.reserve(turns.iter().map(|&(_, count)| count).sum());
-            for (at, output, reading, count) in order {
+            for FileReading { at, reading, parts } in read {
                 let (path, stat) = &files[at];
                 let stat = self.clock.trusted(stat, now);
                 let file = FileMeta { stat, ..FileMeta::new(path.clone()) };
-                self.add(file, reading, docs[output].by_ref().take(count), &labels[output]);
+                let first = self.docs.len() as u32;
+                for (output, count, lines) in parts {
+                    self.add_docs(docs[output].by_ref().take(count), lines, &labels[output]);
+                }
+                self.add_file(file, reading, first);
             }
             while !index.is_finished() {
                 thread::park_timeout(POLL_INTERVAL);
@@ -250,20 +315,15 @@ impl Catalog {
         Ok((self, failures))
     }
 
-    /// Adds a file behind all others, and the metadata of its documents, whose labels are numbered
-    /// otherwise.
-    fn add(
-        &mut self,
-        file: FileMeta,
-        reading: ReadResult,
-        docs: impl Iterator<Item = DocMeta>,
-        labels: &[u32],
-    ) {
-        let (at, first) = (self.files.len() as u32, self.docs.len() as u32);
+    /// Adds the metadata of documents of the next file, which come behind so many lines and whose
+    /// labels are numbered otherwise.
+    fn add_docs(&mut self, docs: impl Iterator<Item = DocMeta>, lines: u32, labels: &[u32]) {
+        let file = self.files.len() as u32;
         let label = |id: u32| labels[id as usize];
         for doc in docs {
             self.docs.push(DocMeta {
-                file: at,
+                file,
+                line: doc.line + lines,
                 trail: label(doc.trail),
                 role: label(doc.role),
                 session: label(doc.session),
@@ -271,6 +331,10 @@ impl Catalog {
                 ..doc
             });
         }
+    }
+
+    /// Adds a file behind all others, whose documents were added from `first` on.
+    fn add_file(&mut self, file: FileMeta, reading: ReadResult, first: u32) {
         self.files.push(FileMeta {
             progress: reading.progress,
             left_out: reading.left_out,
@@ -281,4 +345,39 @@ impl Catalog {
             ..file
         });
     }
+}
+
+/// Reads all files on two threads.
+///
+/// # Errors
+/// [`Error::Interrupted`] when the caller asks to stop.
+fn read_all(
+    list: FileList<'_>,
+    batches: &[Batch],
+    interrupt: Interrupt<'_>,
+) -> Result<[ThreadOutput; 2]> {
+    let (next, stopped, held) = Default::default();
+    let job = BuildJob { list, batches, next, stopped, held };
+    let done = AtomicBool::new(false);
+    let outputs = std::thread::scope(|scope| {
+        // only the caller's own thread may ask whether to stop
+        let (caller, done, job) = (thread::current(), &done, &job);
+        let other = scope.spawn(move || {
+            let output = job.run(1, &|| false);
+            done.store(true, Ordering::Relaxed);
+            caller.unpark();
+            output
+        });
+        let own = job.run(0, interrupt);
+        // and does so as long as the other has work
+        while !done.load(Ordering::Relaxed) && !other.is_finished() {
+            thread::park_timeout(POLL_INTERVAL);
+            if interrupt() {
+                job.stopped.store(true, Ordering::Relaxed);
+            }
+        }
+        let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        [own, other]
+    });
+    if job.stopped.into_inner() { Err(Error::Interrupted) } else { Ok(outputs) }
 }

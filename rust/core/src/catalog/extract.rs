@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE, SectionMeta};
 use crate::error::{Interrupt, Result};
 use crate::index::bm25f::Field;
+use crate::messages::message::Message;
 use crate::text::metadata::{Metadata, after_meta_comment, before_meta_comment};
 use crate::text::parser;
 use crate::text::section::{Note, Section, TRAIL};
@@ -24,6 +25,16 @@ pub enum Corpus {
     Main,
     /// Input and output of tools.
     Tools,
+}
+
+impl Corpus {
+    /// Returns what of a message is in this corpus.
+    pub(super) fn text(self, message: &Message) -> &str {
+        match self {
+            Self::Main => &message.text,
+            Self::Tools => &message.tools,
+        }
+    }
 }
 
 /// The input of the index for one document.

@@ -1,12 +1,14 @@
 //! Reader of one file: turns it into document metadata and documents for the index.
 
 use std::fs::File;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::catalog::extract::{self, Corpus, IndexInput, SectionRange};
 use crate::catalog::indexed_docs::IndexedDocs;
 use crate::catalog::memory_estimate::{CHECK_BYTES, missing_memory, parsing_bytes};
 use crate::catalog::message_inputs::MessageInputs;
+use crate::catalog::transcript_part::message_before;
 use crate::catalog::transcript_resume::{TranscriptResume, tail};
 use crate::catalog::{DocMeta, NO_TIME, ReadProgress};
 use crate::error::{Error, Interrupt, Result};
@@ -39,6 +41,8 @@ pub(crate) struct ReadResult {
     pub cut: Option<(u64, u32)>,
     /// Whether the caller asked to stop, and something was not read for that.
     stopped: bool,
+    /// Whether this is what follows the first lines, which alone may describe the session.
+    is_later_part: bool,
 }
 
 /// Consumer of the documents of a file as they are read: collected they would be larger than the
@@ -99,11 +103,25 @@ impl FileReader<'_> {
                     reading.left_out = Some(ENCODING);
                 } else {
                     let messages = MessageInputs::new(self.corpus, None);
-                    self.transcript(&file, path, stat.size, messages, &mut reading)?;
+                    let span = 0..stat.size;
+                    self.transcript(&file, path, span, stat.size, messages, &mut reading)?;
                 }
             }
             _ => {}
         }
+        Ok(reading)
+    }
+
+    /// Reads a part of a transcript, which begins and ends with lines.
+    pub fn part(&mut self, path: &str, stat: &Stat, span: Range<u64>) -> Result<ReadResult> {
+        let file = self.root.open_read(path)?;
+        let mut reading = ReadResult { is_later_part: span.start > 0, ..ReadResult::default() };
+        reading.progress.offset = span.start;
+        let longest = self.limit.longest_line(LONGEST_LINE);
+        let read_as = (self.corpus, longest);
+        let before = message_before((&file, path), span.start, read_as, self.interrupt)?;
+        let messages = MessageInputs::new(self.corpus, before);
+        self.transcript(&file, path, span, stat.size, messages, &mut reading)?;
         Ok(reading)
     }
 
@@ -121,7 +139,8 @@ impl FileReader<'_> {
         if let Some((doc, bytes)) = last.filter(|(doc, _)| doc.start < progress.offset) {
             messages.line(doc.start, doc.line, &bytes, &mut |d| self.emit(&d, &mut reading));
         }
-        self.transcript(&file, path, stat.size, messages, &mut reading)?;
+        let span = progress.offset..stat.size;
+        self.transcript(&file, path, span, stat.size, messages, &mut reading)?;
         Ok(reading)
     }
 
@@ -153,16 +172,19 @@ impl FileReader<'_> {
         self.sink.allows(self.lexicon.bytes() + self.labels.bytes(), more)
     }
 
-    /// Reads messages from where `reading.seen` says on.
+    /// Reads the messages of some lines; what follows them in the file, which has so many bytes,
+    /// is context.
+    // longer than 60 lines: the steps share what is known of the last message
     fn transcript(
         &mut self,
         file: &File,
         path: &str,
+        span: Range<u64>,
         size: u64,
         mut messages: MessageInputs,
         reading: &mut ReadResult,
     ) -> Result<()> {
-        let mut progress = reading.progress;
+        let (mut progress, is_later) = (reading.progress, reading.is_later_part);
         let mut session = SessionRecord::parse(&reading.summary);
         // the counts before the last message with text, which may turn out to be cut off
         let mut before_last = progress;
@@ -174,35 +196,53 @@ impl FileReader<'_> {
         let (full, interrupt) = (AtomicBool::new(reading.cut.is_some()), self.interrupt);
         let stop = || full.load(Ordering::Relaxed) || interrupt();
         let longest = self.limit.longest_line(LONGEST_LINE);
-        let done =
-            lines(file, path, progress.offset..size, longest, &stop, &mut |start, bytes, whole| {
-                if reading.cut.is_some() {
-                    return full.store(true, Ordering::Relaxed);
+        let done = lines(file, path, span.clone(), longest, &stop, &mut |start, bytes, whole| {
+            if reading.cut.is_some() {
+                return full.store(true, Ordering::Relaxed);
+            }
+            let number = progress.lines + 1;
+            let kind = match whole {
+                true => messages.line(start, number, bytes, &mut |d| self.emit(&d, reading)),
+                false => ParsedLine::Bad,
+            };
+            if kind == ParsedLine::Message(true) && reading.cut.is_none() {
+                before_last = progress;
+            }
+            if bytes.ends_with(b"\n") {
+                progress.lines = number;
+                progress.offset = start + bytes.len() as u64;
+                if whole && kind == ParsedLine::Bad {
+                    progress.note_bad_line(bytes);
                 }
-                let number = progress.lines + 1;
-                let kind = match whole {
-                    true => messages.line(start, number, bytes, &mut |d| self.emit(&d, reading)),
-                    false => ParsedLine::Bad,
-                };
-                if kind == ParsedLine::Message(true) && reading.cut.is_none() {
-                    before_last = progress;
+                progress.long_lines += u32::from(!whole);
+                progress.count(&kind, bytes);
+                if whole && self.corpus == Corpus::Main {
+                    session.take_line(if is_later { u32::MAX } else { number }, bytes);
                 }
-                if bytes.ends_with(b"\n") {
-                    progress.lines = number;
-                    progress.offset = start + bytes.len() as u64;
-                    if whole && kind == ParsedLine::Bad {
-                        progress.note_bad_line(bytes);
-                    }
-                    progress.long_lines += u32::from(!whole);
-                    progress.count(&kind, bytes);
-                    if whole && self.corpus == Corpus::Main {
-                        session.take_line(number, bytes);
-                    }
-                }
-            });
+            }
+        });
         match done {
             Err(Error::Interrupted) if full.into_inner() => {}
             done => done?,
+        }
+        if reading.cut.is_none() && span.end < size {
+            let found = AtomicBool::new(false);
+            let stop = || found.load(Ordering::Relaxed) || interrupt();
+            let ahead =
+                lines(file, path, span.end..size, longest, &stop, &mut |start, bytes, whole| {
+                    if whole && !found.load(Ordering::Relaxed) {
+                        let kind = messages.line(start, 0, bytes, &mut |d| self.emit(&d, reading));
+                        found.store(kind == ParsedLine::Message(true), Ordering::Relaxed);
+                    }
+                });
+            match ahead {
+                Err(Error::Interrupted) if found.load(Ordering::Relaxed) => {}
+                ahead => ahead?,
+            }
+            if found.into_inner() {
+                // the next part has it
+                messages.forget_last();
+            }
         }
         match reading.cut {
             None => messages.finish(&mut |input| self.emit(&input, reading)),

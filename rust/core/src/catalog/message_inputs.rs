@@ -44,7 +44,7 @@ impl MessageInputs {
             ParsedLine::Blank => return ParsedLine::Blank,
             ParsedLine::Bad => return ParsedLine::Bad,
         };
-        if self.text(&message).is_empty() {
+        if self.corpus.text(&message).is_empty() {
             return ParsedLine::Message(false);
         }
         let line_span = LineSpan { start, length: bytes.len() as u32, line, hash: xxh3_64(bytes) };
@@ -53,16 +53,14 @@ impl MessageInputs {
         ParsedLine::Message(true)
     }
 
+    /// Forgets the last message, which was read as a successor only.
+    pub fn forget_last(&mut self) {
+        self.last = None;
+    }
+
     /// Hands out the last message, which has no successor.
     pub fn finish(&mut self, each: &mut dyn FnMut(IndexInput<'_>) -> bool) {
         self.emit(None, each);
-    }
-
-    fn text<'m>(&self, message: &'m Message) -> &'m str {
-        match self.corpus {
-            Corpus::Main => &message.text,
-            Corpus::Tools => &message.tools,
-        }
     }
 
     fn emit(&mut self, after: Option<&Message>, each: &mut dyn FnMut(IndexInput<'_>) -> bool) {
@@ -84,12 +82,12 @@ impl MessageInputs {
         let speaker = message.name.as_deref().unwrap_or(&message.role);
         let stamp = message.time.as_deref().unwrap_or_default();
         let day = message.timestamp_ms.filter(|_| is_stamp(stamp)).map(time::day_in_words);
-        input.add(Field::Body, self.text(&message));
+        input.add(Field::Body, self.corpus.text(&message));
         input.add(Field::Speaker, speaker);
         input.add(Field::Time, day.as_deref().unwrap_or(stamp));
         for neighbour in [self.before.as_ref(), after].into_iter().flatten() {
             if neighbour.session == message.session {
-                input.add(Field::Context, self.text(neighbour));
+                input.add(Field::Context, self.corpus.text(neighbour));
             }
         }
         input.set_key();

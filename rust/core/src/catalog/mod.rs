@@ -5,6 +5,7 @@
 
 mod bad_lines;
 mod build;
+mod build_batches;
 mod comparison;
 mod doc_ids;
 pub mod doc_table;
@@ -21,6 +22,7 @@ mod pending_docs;
 mod repack;
 mod session_zones;
 pub mod snapshot;
+mod transcript_part;
 pub(crate) mod transcript_resume;
 mod update;
 
@@ -34,6 +36,7 @@ pub use crate::catalog::doc_table::{DocMeta, DocTable, NO_TIME};
 pub use crate::catalog::file_table::{FileMeta, ReadProgress};
 pub use crate::catalog::session_zones::ZONE_DOCS;
 
+use crate::catalog::build_batches::PART_BYTES;
 use crate::catalog::extract::Corpus;
 use crate::files::racy_stat::FsClock;
 use crate::index::bm25f::Weights;
@@ -74,6 +77,8 @@ pub struct Catalog {
     corpus: Corpus,
     /// Whether some packed documents have changed places in their file.
     reordered: bool,
+    /// In parts of how many bytes a build reads large transcripts.
+    part_bytes: u64,
     /// How finely stamps are kept.
     pub(crate) clock: FsClock,
     /// How much memory it may take.
@@ -109,6 +114,7 @@ impl Catalog {
             checked_lines: Mutex::default(),
             corpus,
             reordered: false,
+            part_bytes: PART_BYTES,
             clock: FsClock::default(),
             limit: MemoryLimit::default(),
             reread_bytes: 0,
@@ -149,6 +155,12 @@ impl Catalog {
     #[must_use]
     pub fn with_clock(self, clock: FsClock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Reads transcripts of more than two parts of so many bytes in parts, when it is built.
+    #[must_use]
+    pub fn with_part_bytes(self, part_bytes: u64) -> Self {
+        Self { part_bytes, ..self }
     }
 
     /// Takes no more memory than a limit allows.

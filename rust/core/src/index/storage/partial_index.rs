@@ -70,6 +70,13 @@ impl PartialIndex {
         self.lengths.push(document.lengths);
     }
 
+    /// Drops all but the first so many documents.
+    pub(crate) fn truncate(&mut self, documents: usize) {
+        self.ends.truncate(documents);
+        self.lengths.truncate(documents);
+        self.keys.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
     /// Returns the number of documents.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()

@@ -68,6 +68,14 @@ impl SessionRecord {
         self.shorten();
     }
 
+    /// Takes what later lines of the transcript say, as they were read by themselves.
+    pub(crate) fn take_later(&mut self, later: &Self) {
+        if later.is_written {
+            self.is_written = true;
+            self.header.take_record(&serde_json::from_str(&later.to_text()).unwrap_or_default());
+        }
+    }
+
     /// Takes what a host's own line says.
     fn describe(&mut self, line: &[u8]) -> Option<()> {
         let text = trim(line);

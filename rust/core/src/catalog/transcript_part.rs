@@ -1,0 +1,76 @@
+//! Parts of a large transcript: each is read with the messages before and behind it as context, and
+//! numbers its lines from 1.
+
+use std::fs::File;
+
+use crate::catalog::ReadProgress;
+use crate::catalog::extract::Corpus;
+use crate::catalog::file_reader::ReadResult;
+use crate::error::{Interrupt, Result};
+use crate::messages::formats::{DESCRIBED_LINES, SessionRecord};
+use crate::messages::line_reader::lines;
+use crate::messages::message::{self, Message, ParsedLine};
+
+/// Bytes before a part in which its context is looked for first.
+const WINDOW: u64 = 1 << 16;
+
+/// Returns the last message with text that ends at or before `end`, where a line ends.
+pub(super) fn message_before(
+    (file, path): (&File, &str),
+    end: u64,
+    (corpus, longest): (Corpus, usize),
+    interrupt: Interrupt<'_>,
+) -> Result<Option<Message>> {
+    let mut window = WINDOW;
+    loop {
+        let from = end.saturating_sub(window);
+        let mut last = None;
+        lines(file, path, from..end, longest, interrupt, &mut |start, bytes, whole| {
+            // the first may be the end of a line only
+            if !whole || start == from && from > 0 {
+                return;
+            }
+            if let ParsedLine::Message(message) = message::parse(bytes)
+                && !corpus.text(&message).is_empty()
+            {
+                last = Some(message);
+            }
+        })?;
+        if last.is_some() || from == 0 {
+            return Ok(last);
+        }
+        window = window.saturating_mul(4);
+    }
+}
+
+impl ReadResult {
+    /// Returns whether a part, which begins at `start`, says as much as a reading in one piece: there
+    /// was memory for all of it, and the lines that describe the session are in the first part.
+    pub(super) fn is_whole_part(&self, start: u64) -> bool {
+        let is_described = start > 0 || self.progress.lines >= DESCRIBED_LINES;
+        self.cut.is_none() && self.left_out.is_none() && is_described
+    }
+
+    /// Appends the next part.
+    pub(super) fn append(&mut self, next: &Self) {
+        let (own, next_progress) = (&mut self.progress, &next.progress);
+        if own.first_bad_line == 0 && next_progress.first_bad_line > 0 {
+            own.first_bad_line = own.lines + next_progress.first_bad_line;
+        }
+        *own = ReadProgress {
+            offset: next_progress.offset,
+            lines: own.lines + next_progress.lines,
+            bad_lines: own.bad_lines + next_progress.bad_lines,
+            long_lines: own.long_lines + next_progress.long_lines,
+            textless: own.textless + next_progress.textless,
+            records: own.records + next_progress.records,
+            copies: own.copies.saturating_add(next_progress.copies),
+            merge_markers: own.merge_markers + next_progress.merge_markers,
+            first_bad_line: own.first_bad_line,
+            tail: next_progress.tail,
+        };
+        let mut session = SessionRecord::parse(&self.summary);
+        session.take_later(&SessionRecord::parse(&next.summary));
+        self.summary = session.to_text();
+    }
+}
