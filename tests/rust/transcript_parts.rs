@@ -38,6 +38,9 @@ fn line(kind: usize, n: usize) -> String {
     }
 }
 
+/// What a catalog says of each file and of each document, in words, for labels have numbers.
+type Told = (Vec<(FileMeta, String)>, Vec<(DocMeta, [String; 4])>);
+
 struct World {
     _scratch: tempfile::TempDir,
     root: Root,
@@ -61,8 +64,7 @@ impl World {
         catalog
     }
 
-    /// What a catalog says of each file and of each document, in words, for labels have numbers.
-    fn told(catalog: &Catalog) -> (Vec<(FileMeta, String)>, Vec<(DocMeta, [String; 4])>) {
+    fn told(catalog: &Catalog) -> Told {
         let text = |label: u32| catalog.labels.text(label).to_owned();
         let file = |file: &FileMeta| (FileMeta { summary: 0, ..file.clone() }, text(file.summary));
         let doc = |number: usize| {
