@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from commonplace.web import notes_page, search_page, sessions_page
 from commonplace.web.catalog import LANGUAGES, accepted, translated
+from commonplace.web.marking import marked
 from commonplace.web.page import THEMES, Frame, Page, page_route
 from commonplace.web.safety import PREFERENCES, STATIC, Access, Guard
 
@@ -81,7 +82,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    templates.globals |= {"static": static_address, "languages": LANGUAGES}
+    templates.globals |= {"static": static_address, "languages": LANGUAGES, "marked": marked}
     templates.filters |= {"size": size, "when": when, "day": day, "path": quote}
     return templates
 
