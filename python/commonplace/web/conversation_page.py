@@ -80,7 +80,10 @@ def conversation(page: Page) -> Response:
 def whole_message(page: Page) -> Response:
     """Return one message as plain text, however long it is."""
     path, line = page.path["path"], page.path["line"]
-    message = page.store.transcript(path)[int(line)]
+    found = page.store.transcript(path).messages(line, 1)
+    if not found or found[0].line != line:
+        raise NotFound(f"there is no message at {path}#L{line}")
+    message = found[0]
     text = "\n\n".join(filter(None, [message.text, message.tools]))[:LONGEST_WHOLE]
     return page.render("message.html", message=message, path=path, text=text)
 

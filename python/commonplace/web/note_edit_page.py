@@ -57,7 +57,7 @@ def preview(page: Page) -> Response:
 
 
 def _html(page: Page, path: str, text: str) -> Markup:
-    index = shared_index(page)
+    index = shared_index(page.frame)
     return rendered(
         text,
         path=path,

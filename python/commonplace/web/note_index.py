@@ -9,8 +9,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
 
     from commonplace._core import Entry
     from commonplace.store import Store
-    from commonplace.web.page import Page
+    from commonplace.web.page import Frame
 
 MARKDOWN_LINK = re.compile(r"\]\(<?([^)\s<>]+\.md)(?:#[^)\s]*)?>?\)")
 PATTERN = r"\[\[[^\[\]\n]+\]\]|\]\(<?[^)\s<>]+\.md|^(?:tags|keywords) *:"
 FEW = 200
 """Changed notes that are grepped by name; of more, all are."""
 LONGEST_LINE = 2_000
+WAITED_FOR = 5_000
+"""Notes up to which a page waits until all of them are as they are now."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Folder:
 
 @dataclass
 class _Note:
-    stamp: tuple[int, float]
+    entry: Entry
     links: list[Link]
     tags: tuple[str, ...]
 
@@ -76,6 +79,11 @@ class NoteIndex:
         self._store = store
         self._lock = Lock()
         self._known = _State()
+
+    def entries(self, paths: Iterable[str]) -> list[Entry]:
+        """Return the files at these paths that are there."""
+        notes = self._state().notes
+        return [notes[path].entry for path in paths if path in notes]
 
     def folder(self, path: str) -> Folder | None:
         """Return what is in a folder; `""` is the root; None where there is none."""
@@ -103,18 +111,43 @@ class NoteIndex:
         """
         return _resolved(self._state(), name, path)
 
+    def refresh_later(self) -> None:
+        """Take in what has changed in a thread of its own."""
+
+        def refresh() -> None:
+            # of a store that is closed meanwhile nothing more is asked
+            with suppress(CommonplaceError):
+                self._refresh(waits=False)
+
+        Thread(target=refresh, daemon=True).start()
+
     def _state(self) -> _State:
-        with self._lock:
+        known = self._known
+        if self._store.revision() == known.revision:
+            return known
+        if len(known.notes) > WAITED_FOR:
+            # a page does not wait for so many: this one shows them as they were a moment ago
+            self.refresh_later()
+            return known
+        return self._refresh()
+
+    def _refresh(self, *, waits: bool = True) -> _State:
+        """Take in what has changed; where another thread does so, wait for it or leave it be."""
+        if not self._lock.acquire(blocking=waits):
+            return self._known
+        try:
             revision = self._store.revision()
             if revision != self._known.revision:
                 # a new one: others may still read the old
                 self._known = _refreshed(self._store, self._known, revision)
-            return self._known
+        finally:
+            self._lock.release()
+        return self._known
 
 
-def shared_index(page: Page) -> NoteIndex:
+def shared_index(frame: Frame) -> NoteIndex:
     """Return the index of the notes, which all requests share."""
-    found: NoteIndex = page.frame.shared.setdefault("notes", NoteIndex(page.store))
+    found: NoteIndex = frame.shared.setdefault("notes", NoteIndex(frame.store))
     return found
 
 
@@ -126,16 +159,19 @@ def _refreshed(store: Store, known: _State, revision: int) -> _State:
     for entry in entries:
         if entry.kind != "note":
             continue
-        stamp = (entry.size, entry.modified)
         note = known.notes.get(entry.path)
-        if note is None or note.stamp != stamp:
+        if note is None or _stamp(note.entry) != _stamp(entry):
             changed.append(entry.path)
-            note = _Note(stamp, [], ())
+            note = _Note(entry, [], ())
         state.notes[entry.path] = note
     if changed:
         _read(store, state.notes, changed)
     _gather(state, entries)
     return state
+
+
+def _stamp(entry: Entry) -> tuple[int, float, str | None]:
+    return entry.size, entry.modified, entry.summary
 
 
 def _read(store: Store, notes: dict[str, _Note], changed: Sequence[str]) -> None:
@@ -167,14 +203,16 @@ def _gather(state: _State, entries: Iterable[Entry]) -> None:
     stems: defaultdict[str, list[str]] = defaultdict(list)
     folders[""] = Folder()
     for entry in entries:
-        folder = posixpath.dirname(entry.path)
+        folder, _, name = entry.path.rpartition("/")
         folders[folder].files.append(entry)
-        while folder:
-            parent, name = posixpath.split(folder)
-            folders[parent].folders[name] += 1
-            folder = parent
-        if entry.path in state.notes:
-            stems[_stem(entry.path)].append(entry.path)
+        if entry.kind == "note":
+            stems[_stem(name)].append(entry.path)
+    for path, count in [(path, len(folder.files)) for path, folder in folders.items()]:
+        child = path
+        while child:
+            parent, _, name = child.rpartition("/")
+            folders[parent].folders[name] += count
+            child = parent
     state.folders, state.stems = dict(folders), dict(stems)
     backlinks: defaultdict[str, list[tuple[str, Link]]] = defaultdict(list)
     tags: defaultdict[str, list[str]] = defaultdict(list)
@@ -190,27 +228,37 @@ def _gather(state: _State, entries: Iterable[Entry]) -> None:
 
 
 def _resolved(state: _State, name: str, path: str) -> str | None:
-    own = posixpath.dirname(path)
-    for base in (own, ""):
-        for ending in ("", ".md"):
-            whole = posixpath.normpath(posixpath.join(base, name.strip("/") + ending))
-            if whole in state.notes:
-                return whole
-    found = state.stems.get(_stem(name), [])
+    own = path.rpartition("/")[0]
+    for base in dict.fromkeys((own, "")):
+        whole = _joined(base, name)
+        for found in (whole, f"{whole}.md"):
+            if found in state.notes:
+                return found
+    named = state.stems.get(_stem(name.rpartition("/")[2]), [])
     if "/" in name:
-        found = [one for one in found if one.casefold().endswith(f"/{name}.md".casefold())]
-    return min(found, key=lambda one: (posixpath.dirname(one) != own, len(one), one), default=None)
+        named = [one for one in named if one.casefold().endswith(f"/{name}.md".casefold())]
+    if len(named) == 1:
+        return named[0]
+    return min(named, key=lambda one: (one.rpartition("/")[0] != own, len(one), one), default=None)
 
 
 def _target(state: _State, link: Link, path: str) -> str | None:
     if link.is_wiki:
         return _resolved(state, link.target, path)
-    whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), link.target)).lstrip("/")
+    whole = _joined(path.rpartition("/")[0], link.target)
     return whole if whole in state.notes else None
 
 
-def _stem(path: str) -> str:
-    return posixpath.basename(path).removesuffix(".md").casefold()
+def _joined(folder: str, name: str) -> str:
+    """Return a path relative to the root; one that begins with `/` is there already."""
+    whole = name if name.startswith("/") or not folder else f"{folder}/{name}"
+    if "./" in whole or "//" in whole:
+        whole = posixpath.normpath(whole)
+    return whole.strip("/")
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(".md").casefold()
 
 
 def _tags(store: Store, path: str) -> tuple[str, ...]:

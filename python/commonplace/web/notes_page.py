@@ -26,11 +26,10 @@ VIEWS = {"both": "Side by side", "text": "Rendered", "source": "Source"}
 
 def notes(page: Page) -> Response:
     """Return the files and folders of a folder, or the notes of a tag."""
-    index = shared_index(page)
+    index = shared_index(page.frame)
     tag, path = page.query.get("tag", ""), page.query.get("folder", "").strip("/")
     if tag:
-        wanted = set(index.tags().get(tag, ()))
-        entries = [entry for entry in page.store.list() if entry.path in wanted]
+        entries = index.entries(index.tags().get(tag, ()))
         folders: dict[str, int] = {}
     else:
         folder = index.folder(path)
@@ -54,7 +53,7 @@ def notes(page: Page) -> Response:
 def note(page: Page) -> Response:
     """Return a note, rendered and as its source."""
     path = page.path["path"]
-    index = shared_index(page)
+    index = shared_index(page.frame)
     text = page.store.read(path)
     view = page.query.get("view", "both")
     folder = posixpath.dirname(path)

@@ -54,7 +54,19 @@ def search(page: Page) -> Response:
             values["more"] = page.address(n=str(min(limit + 2 * FEW, MANY)))
     if page.is_part:
         return page.render("search_results.html", **values)
-    return page.render("search.html", choices=choices(page), status_of=page.store.status, **values)
+    return page.render("search.html", choices=choices(page), counts=lambda: _counts(page), **values)
+
+
+def _counts(page: Page) -> tuple[int, int, int]:
+    """Return how many notes, sessions and messages there are, once for each state of the store."""
+    revision = page.store.revision()
+    known = page.frame.shared.get("counts")
+    if known is None or known[0] != revision:
+        state = page.store.status()
+        known = revision, (state.notes, state.transcripts, state.messages)
+        page.frame.shared["counts"] = known
+    counted: tuple[int, int, int] = known[1]
+    return counted
 
 
 def _result(page: Page, query: str, hit: Hit, best: float) -> Result:

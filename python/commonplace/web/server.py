@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from commonplace.web.application import application
+from commonplace.web.note_index import shared_index
 from commonplace.web.safety import OPEN
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def serve(
         app = application(store, port=own, read_only=read_only)
         link = f"http://{LOOPBACK}:{own}{OPEN}?token={app.state.frame.access.token}"
         listener.listen()
+        # made before it is asked for: of very many notes it takes seconds
+        shared_index(app.state.frame).refresh_later()
         told(link)
         if opens:
             webbrowser.open(link)
