@@ -36,7 +36,7 @@ class Client:
         return found[1]
 
     def post(
-        self, address: str, headers: dict[str, str] | None = None, **form: Any
+        self, address: str, headers: dict[str, str] | None = None, /, **form: Any
     ) -> httpx2.Response:
         fields = {"csrf": self.csrf()} | form
         return self.client.post(address, data=fields, headers={"Origin": ORIGIN} | (headers or {}))

@@ -74,7 +74,7 @@ class Page:
     def __init__(self, request: Request, form: Mapping[str, str]) -> None:
         self.request = request
         self.frame: Frame = request.app.state.frame
-        self.store = self.frame.store
+        self.store: Store = self.frame.store
         self.read_only = self.frame.access.read_only
         self.form = form
         self.query = request.query_params
