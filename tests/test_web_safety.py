@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from starlette.routing import Route
+from starlette.testclient import TestClient
 
 import commonplace
 from commonplace import Store
@@ -130,6 +131,17 @@ def test_each_answer_has_the_headers(client: Client, address: str) -> None:
         assert "<script>" not in answer.text
         assert " style=" not in answer.text
         assert " onclick=" not in answer.text
+
+
+def test_an_internal_error_has_the_headers(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(store)
+    monkeypatch.setattr("commonplace.web.search_page.choices", lambda _: 1 / 0)
+    client.client = TestClient(client.app, base_url=ORIGIN, raise_server_exceptions=False)
+    client.get(f"/open?token={TOKEN}")
+    answer = client.get("/")
+    assert answer.status_code == 500
+    assert "division" not in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize("back", ["//evil.example", "https://evil.example", "/\\evil", "/a\nb: c"])

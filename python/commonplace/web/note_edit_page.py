@@ -61,7 +61,7 @@ def _html(page: Page, path: str, text: str) -> Markup:
     return rendered(
         text,
         path=path,
-        resolve=lambda name: index.resolve(name, path),
+        resolve=lambda name: index.note_named(name, path),
         image_note=page.text("image left out"),
     )
 

@@ -102,7 +102,7 @@ class NoteIndex:
         note = self._state().notes.get(path)
         return note.tags if note else ()
 
-    def resolve(self, name: str, path: str = "") -> str | None:
+    def note_named(self, name: str, path: str = "") -> str | None:
         """Return the note that a wikilink names: by its path, else by its file name alone.
 
         Args:

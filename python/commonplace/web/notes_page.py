@@ -60,7 +60,7 @@ def note(page: Page) -> Response:
     html = rendered(
         text,
         path=path,
-        resolve=lambda name: index.resolve(name, path),
+        resolve=lambda name: index.note_named(name, path),
         lines=True,
         image_note=page.text("image left out"),
     )

@@ -113,27 +113,39 @@ class Guard:
             return await self._app(scope, receive, send)
         if scope["type"] != "http":
             raise RuntimeError(f"no {scope['type']} is served")
-        path = scope["path"]
+        started = False
 
         async def guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 headers.update(HEADERS)
                 if "cache-control" not in headers:
                     headers["Cache-Control"] = "no-store"
             await send(message)
 
-        headers = Headers(scope=scope)
+        try:
+            return await (self._refusal(scope) or self._app)(scope, receive, guarded)
+        except Exception:
+            if not started:
+                # else an answer without these headers would be made further out
+                await PlainTextResponse("internal error", 500)(scope, receive, guarded)
+            raise
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that goes no further; None lets it pass."""
+        path, headers = scope["path"], Headers(scope=scope)
         refused = self._access.refusal(scope["method"], path, headers)
-        if refused is None and path == OPEN:
-            refused = self._opened(scope)
-        if refused is None and not path.startswith(STATIC):
-            session = cookie_parser(headers.get("cookie", "")).get(self._access.cookie, "")
-            if self._access.knows(session):
-                scope[SESSION] = session
-            else:
-                refused = self._locked(scope)
-        return await (refused or self._app)(scope, receive, guarded)
+        if refused is not None or path.startswith(STATIC):
+            return refused
+        if path == OPEN:
+            return self._opened(scope)
+        session = cookie_parser(headers.get("cookie", "")).get(self._access.cookie, "")
+        if not self._access.knows(session):
+            return self._locked(scope)
+        scope[SESSION] = session
+        return None
 
     def _opened(self, scope: Scope) -> Response:
         """Return the answer to the printed link: the cookie, and the first page."""
