@@ -16,10 +16,20 @@ from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from commonplace.web import notes_page, search_page, sessions_page
+from commonplace.web import (
+    health_page,
+    log_page,
+    memory_page,
+    notes_page,
+    search_page,
+    sessions_page,
+)
 from commonplace.web.catalog import LANGUAGES, accepted, translated
+from commonplace.web.citations import citation_address
+from commonplace.web.markdown import rendered
 from commonplace.web.page import THEMES, Frame, Page, page_route
 from commonplace.web.safety import PREFERENCES, STATIC, Access, Guard
+from commonplace.web.timings import Timer, Timings
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,7 +37,7 @@ if TYPE_CHECKING:
 
     from commonplace.store import Store
 
-SCREENS = (search_page, sessions_page, notes_page)
+SCREENS = (search_page, sessions_page, notes_page, memory_page, log_page, health_page)
 """Each has a `TITLE`, the `ADDRESS` of its first page, and its `ROUTES`."""
 YEAR = 365 * 86_400
 
@@ -47,6 +57,7 @@ def application(
     """
     access = Access(port, token, read_only=read_only)
     templates = _templates()
+    timings = Timings()
     screens = [(screen.ADDRESS, screen.TITLE) for screen in SCREENS]
 
     def locked(scope: Scope) -> Response:
@@ -65,10 +76,14 @@ def application(
             page_route(PREFERENCES, _set_preferences, change=True),
             Route(STATIC + "{name}", _static),
         ],
-        middleware=[Middleware(Guard, access=access, locked=locked)],
+        middleware=[
+            Middleware(Guard, access=access, locked=locked),
+            Middleware(Timer, timings=timings, left_out=(STATIC, health_page.PROGRESS)),
+        ],
         exception_handlers={404: _missing},
     )
     app.state.frame = Frame(store, access, templates, screens)
+    app.state.frame.shared["timings"] = timings
     return app
 
 
@@ -81,7 +96,12 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    templates.globals |= {"static": static_address, "languages": LANGUAGES}
+    templates.globals |= {
+        "static": static_address,
+        "languages": LANGUAGES,
+        "citation_address": citation_address,
+        "rendered": rendered,
+    }
     templates.filters |= {"size": size, "when": when, "day": day, "path": quote}
     return templates
 

@@ -50,7 +50,7 @@ def folders_with_memory(store: Store) -> list[str]:
     >>> folders_with_memory(store)
     ['sessions/--app--/s1']
     """
-    found = {}
+    found: dict[str, None] = {}
     for entry in store.list("sessions"):
         folder, inside, _ = entry.path.partition(f"/{WORKING_MEMORY}/")
         if inside and entry.kind == "note":
