@@ -27,6 +27,7 @@ from commonplace.web import (
 from commonplace.web.catalog import LANGUAGES, accepted, translated
 from commonplace.web.citations import citation_address
 from commonplace.web.markdown import rendered
+from commonplace.web.marking import marked
 from commonplace.web.page import THEMES, Frame, Page, page_route
 from commonplace.web.safety import PREFERENCES, STATIC, Access, Guard
 from commonplace.web.timings import Timer, Timings
@@ -99,6 +100,7 @@ def _templates() -> Environment:
     templates.globals |= {
         "static": static_address,
         "languages": LANGUAGES,
+        "marked": marked,
         "citation_address": citation_address,
         "rendered": rendered,
     }

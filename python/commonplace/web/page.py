@@ -78,7 +78,7 @@ class Page:
         self.read_only = self.frame.access.read_only
         self.form = form
         self.query = request.query_params
-        self.path: Mapping[str, str] = request.path_params
+        self.path: Mapping[str, Any] = request.path_params
         given = request.cookies.get("language", "")
         self.language = (
             given if given in LANGUAGES else accepted(request.headers.get("accept-language", ""))

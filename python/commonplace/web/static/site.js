@@ -1,0 +1,117 @@
+// Behaviour that pages have beyond links and forms: search as you type, keys, preview of a note.
+"use strict";
+
+const select = (query, from = document) => from.querySelector(query);
+const typing = (element) => element.matches("input, textarea, select, [contenteditable]");
+
+// Asks for a part of a page, as the server renders it.
+async function part(address, options = {}) {
+  const answer = await fetch(address, { ...options, headers: { "X-Part": "1", ...options.headers } });
+  if (answer.status === 401) location.reload();
+  return answer.text();
+}
+
+function liveSearch(form) {
+  const shown = document.getElementById(form.dataset.live);
+  let running = null;
+  let asked = new URLSearchParams(new FormData(form)).toString();
+  const ask = async () => {
+    const fields = [...new FormData(form)].filter(([, value]) => value !== "");
+    const query = new URLSearchParams(fields).toString();
+    if (query === asked) return;
+    asked = query;
+    running?.abort();
+    const own = (running = new AbortController());
+    const address = query ? `${form.getAttribute("action")}?${query}` : form.getAttribute("action");
+    try {
+      const html = await part(address, { signal: own.signal });
+      if (own.signal.aborted) return;
+      shown.innerHTML = html;
+      history.replaceState(null, "", address);
+      document.body.classList.toggle("start", !form.elements.q.value.trim());
+    } catch (error) {
+      if (error.name !== "AbortError") asked = null;
+    }
+  };
+  form.addEventListener("input", ask);
+  form.addEventListener("change", (event) => {
+    event.target.classList.toggle("on", event.target.value !== "");
+    ask();
+  });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    await ask();
+    move(1);
+  });
+}
+
+// Moves the focus along the list of hits, sessions or notes.
+function move(step) {
+  const links = [...document.querySelectorAll(".hit-link, .row-link")];
+  if (!links.length) return;
+  const at = links.indexOf(document.activeElement);
+  const next = links[Math.min(Math.max(at + step, 0), links.length - 1)];
+  next.focus();
+  next.closest("li, tr")?.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("keydown", (event) => {
+  const target = event.target;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const box = select('input[name="q"]');
+  if (typing(target)) {
+    if (target === box && event.key === "ArrowDown") {
+      event.preventDefault();
+      move(1);
+    } else if (event.key === "Escape" && !target.matches("textarea")) target.blur();
+    return;
+  }
+  if (event.key === "/") {
+    event.preventDefault();
+    if (box) box.select();
+    else location.assign("/");
+  } else if (event.key === "j") move(1);
+  else if (event.key === "k") move(-1);
+});
+
+function preview(form) {
+  const shown = document.getElementById("preview");
+  const source = form.elements.content;
+  let timer = 0;
+  const show = async () => {
+    const body = new URLSearchParams({ csrf: form.elements.csrf.value, content: source.value, path: form.dataset.path });
+    shown.innerHTML = await part("/preview", { method: "POST", body });
+  };
+  source.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(show, 150);
+    form.dataset.changed = "1";
+  });
+  form.addEventListener("submit", () => delete form.dataset.changed);
+  addEventListener("beforeunload", (event) => {
+    if (form.dataset.changed) event.preventDefault();
+  });
+  addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "s") {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+  });
+}
+
+// What is folded opens when an address points into it.
+function openTarget() {
+  if (!/^#L\d+$/.test(location.hash)) return;
+  const target = document.getElementById(location.hash.slice(1));
+  const folded = target?.closest("details") ?? select("details", target ?? document.createElement("i"));
+  if (folded) folded.open = true;
+  target?.scrollIntoView();
+}
+
+document.documentElement.classList.add("scripted");
+for (const form of document.querySelectorAll("form[data-live]")) liveSearch(form);
+for (const form of document.querySelectorAll("form[data-path]")) preview(form);
+for (const list of document.querySelectorAll("select[data-submit]"))
+  list.addEventListener("change", () => list.form.requestSubmit());
+addEventListener("hashchange", openTarget);
+openTarget();
