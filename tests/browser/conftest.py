@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 
 import commonplace
+from commonplace.web.application import application
 from tests.browser import example_memory
 from tests.browser.watched import Watched
 
@@ -46,12 +49,6 @@ def browser() -> Iterator[Any]:
 @contextmanager
 def serving(root: Path, *, read_only: bool = False) -> Iterator[tuple[commonplace.Store, str]]:
     """Serve a root from this process; lend its store and the link that opens a browser."""
-    import socket
-
-    import uvicorn
-
-    from commonplace.web.application import application
-
     with commonplace.open(root) as store, socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -23,23 +23,27 @@ FIRST = datetime(2026, 6, 2, 9, 15, tzinfo=UTC)
 QUESTION = "Why does the timetable test fail only on Mondays?"
 SESSION = "0198c1d2-7aaa-4c1e-9d55-3f2b8e1f0a11"
 LOGGED = "sessions/--home-alex-ferrytime--/planning"
+MONDAYS = """\
+The fixture takes the weekday from the local clock. In `tests/test_timetable.py`:
+
+```python
+def departures(day: date) -> list[time]:
+    # Monday has no early boat
+    return SUMMER[1:] if day.weekday() == 0 else SUMMER
+```
+
+Freeze the day instead: `departures(date(2026, 6, 2))`.
+"""
+CHANGES = """\
+Three things:
+
+1. The last ferry on Sunday leaves at **21:40**.
+2. Tickets can be bought on board.
+3. Delays are shown within a minute.
+"""
 CHATS = (
-    (
-        "claude-code",
-        "ferrytime",
-        QUESTION,
-        "The fixture takes the weekday from the local clock. In `tests/test_timetable.py`:\n\n"
-        "```python\ndef departures(day: date) -> list[time]:\n    # Monday has no early boat\n"
-        "    return SUMMER[1:] if day.weekday() == 0 else SUMMER\n```\n\n"
-        "Freeze the day instead: `departures(date(2026, 6, 2))`.",
-    ),
-    (
-        "codex",
-        "ferrytime",
-        "Release 2.3 needs a changelog. What changed for passengers?",
-        "Three things:\n\n1. The last ferry on Sunday leaves at **21:40**.\n"
-        "2. Tickets can be bought on board.\n3. Delays are shown within a minute.",
-    ),
+    ("claude-code", "ferrytime", QUESTION, MONDAYS),
+    ("codex", "ferrytime", "Release 2.3 needs a changelog. What changed for passengers?", CHANGES),
     (
         "gemini",
         "harbour-api",
@@ -80,7 +84,9 @@ def _sessions(store: Store) -> None:
         for turn in range(1 + number % 3):
             then = began + timedelta(minutes=4 * turn)
             lines += [
-                _message("user", asked if turn == 0 else "And is that so in winter too?", own, then),
+                _message(
+                    "user", asked if turn == 0 else "And is that so in winter too?", own, then
+                ),
                 _message(
                     "assistant",
                     [
@@ -135,7 +141,9 @@ def _profile(store: Store) -> None:
 def _agents(store: Store) -> None:
     clock = Clock(FIRST)
     planner = WorldAndAgents(store, "planner", clock=clock)
-    planner.learn_fact("piers", "- North Pier: no boat on Monday morning.\n- South Pier: all days.\n")
+    planner.learn_fact(
+        "piers", "- North Pier: no boat on Monday morning.\n- South Pier: all days.\n"
+    )
     planner.reflect("# What I have learned\n\n- Ask before a release.\n- 周一没有早班船。\n")
     for day in range(4):
         planner.remember(f"Checked the timetable of week {22 + day}; two departures were late.")
@@ -148,7 +156,8 @@ def _layers(store: Store) -> None:
     memory = FourLayers(store, clock=clock)
     for number in range(9):
         memory.append(
-            "episodic", {"content": f"Deployed timetable version 2.{number}; {number} stops changed."}
+            "episodic",
+            {"content": f"Deployed timetable version 2.{number}; {number} stops changed."},
         )
         clock.now += timedelta(days=2)
     memory.compact("episodic", {"keepLast": 4})
@@ -161,7 +170,9 @@ def _working_memory(store: Store) -> None:
     clock = Clock(FIRST)
     session = OverviewAndDetail(store, "planning", cwd="/home/alex/ferrytime", clock=clock)
     session.write_overview("# Working Memory\n\n## Current Task\n\nMove the timetable to UTC.\n")
-    session.write_detail("time-zones", "# Time zones\n\nStore UTC, show the harbour's time.", ["utc"])
+    session.write_detail(
+        "time-zones", "# Time zones\n\nStore UTC, show the harbour's time.", ["utc"]
+    )
     session.commit("Decided on UTC")
     session.branch("try-local", "see whether local times would do")
     session.write_overview("# Working Memory\n\n## Current Task\n\nTry local times first.\n")
@@ -171,7 +182,8 @@ def _working_memory(store: Store) -> None:
 def _links(store: Store) -> None:
     store.write(
         "harbour/north-pier.md",
-        "---\ntags: [pier, ferry]\n---\n# North Pier\n\nSee [[South Pier]] and [[operators]].\n\n"
+        "---\ntags: [pier, ferry]\n---\n# North Pier\n\n"
+        "See [[south-pier|South Pier]] and [[operators]].\n\n"
         "| boat | leaves |\n|---|---|\n| Gull | 9:00 |\n| Tern | 21:40 |\n\n"
         "- [x] painted\n- [ ] new sign\n",
     )
