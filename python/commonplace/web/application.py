@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 SCREENS = (search_page, sessions_page, notes_page, memory_page, log_page, health_page)
 """Each has a `TITLE`, the `ADDRESS` of its first page, and its `ROUTES`."""
+TITLE = 100
+"""Characters at which the store cuts a prompt that stands for a title."""
 YEAR = 365 * 86_400
 
 
@@ -104,7 +106,13 @@ def _templates() -> Environment:
         "citation_address": citation_address,
         "rendered": rendered,
     }
-    templates.filters |= {"size": size, "when": when, "day": day, "path": quote}
+    templates.filters |= {
+        "size": size,
+        "when": when,
+        "day": day,
+        "path": quote,
+        "title_text": title_text,
+    }
     return templates
 
 
@@ -125,6 +133,15 @@ def size(count: int) -> str:
 def when(seconds: float | None) -> str:
     """Return seconds since 1970 as date and time where this machine is; nothing for None."""
     return "" if seconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def title_text(title: str | None) -> str:
+    """Return a title; one that was cut, from the first line of a prompt, with a mark.
+
+    >>> title_text("Tea"), title_text(None), title_text("x" * 100)[-3:]
+    ('Tea', '', 'xx…')
+    """
+    return f"{title}…" if title and len(title) >= TITLE else title or ""
 
 
 def day(seconds: float | None) -> str:

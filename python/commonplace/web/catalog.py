@@ -31,6 +31,17 @@ def translated(language: str, text: str, **values: object) -> str:
     return found.format(**values) if values else found
 
 
+def counted(language: str, count: int, one: str, many: str) -> str:
+    """Return the text of one, or that of many, with the number in the place of `{n}`.
+
+    >>> counted("en", 1, "{n} note", "{n} notes"), counted("en", 3000, "{n} note", "{n} notes")
+    ('1 note', '3,000 notes')
+    """
+    # Chinese has no plural: its table has the text of many
+    text = one if count == 1 and language != "zh" else many
+    return translated(language, text, n=f"{count:,}")
+
+
 def accepted(header: str) -> str:
     """Return the language that an `Accept-Language` header prefers, of those that there are.
 

@@ -10,9 +10,11 @@ from commonplace.errors import Conflict, NotFound, Refused
 from commonplace.web.addresses import file_address
 from commonplace.web.line_merge import diff_lines, has_markers, merge_lines
 from commonplace.web.markdown import rendered
+from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
     from starlette.responses import Response
 
 ABSENT = "absent"
@@ -51,7 +53,17 @@ def save(page: Page) -> Response:
 
 def preview(page: Page) -> Response:
     """Return the text of the form as HTML."""
-    return HTMLResponse(rendered(page.form.get("content", ""), path=page.form.get("path", "")))
+    return HTMLResponse(_html(page, page.form.get("path", ""), page.form.get("content", "")))
+
+
+def _html(page: Page, path: str, text: str) -> Markup:
+    index = shared_index(page)
+    return rendered(
+        text,
+        path=path,
+        resolve=lambda name: index.resolve(name, path),
+        image_note=page.text("image left out"),
+    )
 
 
 def _conflict(page: Page, path: str, base: str, ours: str) -> Response:
@@ -104,7 +116,7 @@ def _editor(
         is_new=version == ABSENT,
         told=told,
         versions=versions or {},
-        html=rendered(text, path=path, image_note=page.text("image left out")),
+        html=_html(page, path, text),
     )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from commonplace._core import Entry
     from commonplace.store import Store
+    from commonplace.web.page import Page
 
 MARKDOWN_LINK = re.compile(r"\]\(<?([^)\s<>]+\.md)(?:#[^)\s]*)?>?\)")
 PATTERN = r"\[\[[^\[\]\n]+\]\]|\]\(<?[^)\s<>]+\.md|^(?:tags|keywords) *:"
@@ -109,6 +110,12 @@ class NoteIndex:
                 # a new one: others may still read the old
                 self._known = _refreshed(self._store, self._known, revision)
             return self._known
+
+
+def shared_index(page: Page) -> NoteIndex:
+    """Return the index of the notes, which all requests share."""
+    found: NoteIndex = page.frame.shared.setdefault("notes", NoteIndex(page.store))
+    return found
 
 
 def _refreshed(store: Store, known: _State, revision: int) -> _State:

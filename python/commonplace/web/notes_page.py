@@ -13,7 +13,7 @@ from pygments.lexers import MarkdownLexer
 from commonplace.errors import NotFound
 from commonplace.web import history_page, note_edit_page
 from commonplace.web.markdown import LARGEST, rendered
-from commonplace.web.note_index import NoteIndex
+from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route
 
 if TYPE_CHECKING:
@@ -24,15 +24,9 @@ FEW = 200
 VIEWS = {"both": "Side by side", "text": "Rendered", "source": "Source"}
 
 
-def note_index(page: Page) -> NoteIndex:
-    """Return the index of the notes, which all requests share."""
-    found: NoteIndex = page.frame.shared.setdefault("notes", NoteIndex(page.store))
-    return found
-
-
 def notes(page: Page) -> Response:
     """Return the files and folders of a folder, or the notes of a tag."""
-    index = note_index(page)
+    index = shared_index(page)
     tag, path = page.query.get("tag", ""), page.query.get("folder", "").strip("/")
     if tag:
         wanted = set(index.tags().get(tag, ()))
@@ -60,7 +54,7 @@ def notes(page: Page) -> Response:
 def note(page: Page) -> Response:
     """Return a note, rendered and as its source."""
     path = page.path["path"]
-    index = note_index(page)
+    index = shared_index(page)
     text = page.store.read(path)
     view = page.query.get("view", "both")
     folder = posixpath.dirname(path)

@@ -20,7 +20,7 @@ from commonplace.errors import (
     QueryError,
     Refused,
 )
-from commonplace.web.catalog import LANGUAGES, accepted, translated
+from commonplace.web.catalog import LANGUAGES, accepted, counted, translated
 from commonplace.web.safety import SESSION
 
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ class Page:
         """Return a text of the page in the language of the reader."""
         return translated(self.language, english, **values)
 
+    def count(self, count: int, one: str, many: str) -> str:
+        """Return how many there are, in the language of the reader; see `counted`."""
+        return counted(self.language, count, one, many)
+
     @property
     def csrf(self) -> str:
         """What a form of this session carries in the field `csrf`."""
@@ -100,10 +104,10 @@ class Page:
     def render(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a template as the answer.
 
-        Every template has `page`, `t` (texts of the page) and `csrf` beside these values.
+        Every template has `page`, `t` (texts of the page), `n` (how many) and `csrf` beside these.
         """
         found = self.frame.templates.get_template(template)
-        html = found.render(page=self, t=self.text, csrf=self.csrf, **values)
+        html = found.render(page=self, t=self.text, n=self.count, csrf=self.csrf, **values)
         return HTMLResponse(html, status)
 
     def redirect(self, address: str) -> Response:

@@ -13,6 +13,7 @@ async function part(address, options = {}) {
 
 function liveSearch(form) {
   const shown = document.getElementById(form.dataset.live);
+  const said = document.getElementById(`${form.dataset.live}-said`);
   let running = null;
   let asked = new URLSearchParams(new FormData(form)).toString();
   const ask = async () => {
@@ -27,6 +28,7 @@ function liveSearch(form) {
       const html = await part(address, { signal: own.signal });
       if (own.signal.aborted) return;
       shown.innerHTML = html;
+      said.textContent = select(".result-line, .empty", shown)?.textContent.trim() ?? "";
       history.replaceState(null, "", address);
       document.body.classList.toggle("start", !form.elements.q.value.trim());
     } catch (error) {
@@ -101,10 +103,16 @@ function preview(form) {
 
 // What is folded opens when an address points into it.
 function openTarget() {
-  if (!/^#L\d+$/.test(location.hash)) return;
-  const target = document.getElementById(location.hash.slice(1));
-  const folded = target?.closest("details") ?? select("details", target ?? document.createElement("i"));
+  const line = /^#L(\d+)$/.exec(location.hash)?.[1];
+  if (!line) return;
+  // the block that holds the line may begin above it
+  let target = null;
+  for (let at = Number(line); at > 0 && at > line - 200 && !target; at--) target = document.getElementById(`L${at}`);
+  for (let at = target; at; at = at.parentElement) if (at.matches("details")) at.open = true;
+  const folded = target?.matches(".step") && select("details", target);
   if (folded) folded.open = true;
+  select(".row-line.marked")?.classList.remove("marked");
+  document.getElementById(`S${line}`)?.classList.add("marked");
   target?.scrollIntoView();
 }
 
