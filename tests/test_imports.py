@@ -28,7 +28,7 @@ ROWS = [
         "stamp",
         "transcript",
     },
-    {"files"},
+    {"files", "progress"},
     {"store"},
     {"entries", "extraction", "conflict"},
     {"recall"},

@@ -16,11 +16,21 @@ from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from commonplace.web import notes_page, search_page, sessions_page
+from commonplace.web import (
+    health_page,
+    log_page,
+    memory_page,
+    notes_page,
+    search_page,
+    sessions_page,
+)
 from commonplace.web.catalog import LANGUAGES, accepted, translated
+from commonplace.web.citations import citation_address
+from commonplace.web.markdown import rendered
 from commonplace.web.marking import marked
 from commonplace.web.page import THEMES, Frame, Page, page_route
 from commonplace.web.safety import PREFERENCES, STATIC, Access, Guard
+from commonplace.web.timings import Timer, Timings
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -28,7 +38,7 @@ if TYPE_CHECKING:
 
     from commonplace.store import Store
 
-SCREENS = (search_page, sessions_page, notes_page)
+SCREENS = (search_page, sessions_page, notes_page, memory_page, log_page, health_page)
 """Each has a `TITLE`, the `ADDRESS` of its first page, and its `ROUTES`."""
 TITLE = 100
 """Characters at which the store cuts a prompt that stands for a title."""
@@ -50,6 +60,7 @@ def application(
     """
     access = Access(port, token, read_only=read_only)
     templates = _templates()
+    timings = Timings()
     screens = [(screen.ADDRESS, screen.TITLE) for screen in SCREENS]
 
     def locked(scope: Scope) -> Response:
@@ -68,10 +79,14 @@ def application(
             page_route(PREFERENCES, _set_preferences, change=True),
             Route(STATIC + "{name}", _static),
         ],
-        middleware=[Middleware(Guard, access=access, locked=locked)],
+        middleware=[
+            Middleware(Guard, access=access, locked=locked),
+            Middleware(Timer, timings=timings, left_out=(STATIC, health_page.PROGRESS)),
+        ],
         exception_handlers={404: _missing},
     )
     app.state.frame = Frame(store, access, templates, screens)
+    app.state.frame.shared["timings"] = timings
     return app
 
 
@@ -84,7 +99,13 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    templates.globals |= {"static": static_address, "languages": LANGUAGES, "marked": marked}
+    templates.globals |= {
+        "static": static_address,
+        "languages": LANGUAGES,
+        "marked": marked,
+        "citation_address": citation_address,
+        "rendered": rendered,
+    }
     templates.filters |= {
         "size": size,
         "when": when,

@@ -81,6 +81,8 @@ def rendered(
     safe = nh3.clean(
         html,
         tags=TAGS,
+        # what scrolls is reached by keys
+        set_tag_attribute_values={"pre": {"tabindex": "0"}},
         attributes=ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
