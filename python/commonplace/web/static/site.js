@@ -78,6 +78,31 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "k") move(-1);
 });
 
+// What was typed into an editor, until it is saved: the server may end first, and with it the session.
+// It is kept by this tab alone.
+function draftsOf(path) {
+  const draft = `draft ${path}`, sent = `sent ${path}`;
+  return {
+    text: () => sessionStorage.getItem(draft),
+    keep(text) {
+      try {
+        sessionStorage.setItem(draft, text);
+      } catch {
+        // too large to be kept
+        sessionStorage.removeItem(draft);
+      }
+      sessionStorage.removeItem(sent);
+    },
+    send: () => sessionStorage.setItem(sent, "1"),
+    // the note is shown after it was saved; a conflict shows the editor
+    saved() {
+      if (!sessionStorage.getItem(sent)) return;
+      sessionStorage.removeItem(draft);
+      sessionStorage.removeItem(sent);
+    },
+  };
+}
+
 function preview(form) {
   const shown = document.getElementById("preview");
   const source = form.elements.content;
@@ -86,12 +111,24 @@ function preview(form) {
     const body = new URLSearchParams({ csrf: form.elements.csrf.value, content: source.value, path: form.dataset.path });
     shown.innerHTML = await part("/preview", { method: "POST", body });
   };
+  const drafts = draftsOf(form.dataset.path);
   source.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(show, 150);
     form.dataset.changed = "1";
+    drafts.keep(source.value);
   });
-  form.addEventListener("submit", () => delete form.dataset.changed);
+  form.addEventListener("submit", () => {
+    delete form.dataset.changed;
+    drafts.send();
+  });
+  const offer = document.getElementById("draft");
+  offer.hidden = drafts.text() === null || drafts.text() === source.value;
+  select("button", offer).addEventListener("click", () => {
+    source.value = drafts.text();
+    source.dispatchEvent(new Event("input"));
+    offer.hidden = true;
+  });
   addEventListener("beforeunload", (event) => {
     if (form.dataset.changed) event.preventDefault();
   });
@@ -123,6 +160,7 @@ document.documentElement.classList.add("scripted");
 select(".top [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 for (const form of document.querySelectorAll("form[data-live]")) liveSearch(form);
 for (const form of document.querySelectorAll("form[data-path]")) preview(form);
+for (const note of document.querySelectorAll("[data-note]")) draftsOf(note.dataset.note).saved();
 for (const list of document.querySelectorAll("select[data-submit]"))
   list.addEventListener("change", () => list.form.requestSubmit());
 addEventListener("hashchange", openTarget);
