@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def addresses(store: Store) -> list[str]:
     return [*ADDRESSES, f"/log/{prompted['id']}"]
 
 
-MODES = {
+MODES: dict[str, dict[str, Any]] = {
     "light-wide": {"viewport": {"width": 1280, "height": 800}},
     "dark-phone-chinese": {
         "viewport": {"width": 375, "height": 667},
