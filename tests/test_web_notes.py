@@ -69,7 +69,7 @@ def test_tags_are_links(client: Client) -> None:
 
 def test_a_note_is_rendered_beside_its_source(client: Client) -> None:
     html = client.get("/note/facts/tea.md").text
-    assert '<h1 id="L4">Tea</h1>' in html
+    assert '<h2 id="L4">Tea</h2>' in html
     assert 'id="S4"' in html
     assert "META" in html.partition('<pre class="source"')[2]
     assert "META" not in html.partition('<pre class="source"')[0]
@@ -140,7 +140,7 @@ def test_hostile_markdown_is_text(text: str) -> None:
     tags.feed(html)
     for name, attributes in tags.found:
         assert name in ALLOWED
-        assert set(attributes) <= {"id", "class", "href", "title", "target", "rel"}
+        assert set(attributes) <= {"id", "class", "href", "title", "target", "rel", "tabindex"}
         assert re.match(r"https?://|/note|$", attributes.get("href") or "")
 
 

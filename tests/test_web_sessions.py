@@ -127,6 +127,10 @@ def test_a_long_session_has_pages(store: Store, client: Client) -> None:
     assert f'href="?start={PAGE + 1}" rel="prev"' in last
     assert last.count('class="said ') == 5
     assert 'rel="next"' not in last
+    third = client.get("/session/sessions/long/1/messages.jsonl?turn=3").text
+    assert 'id="L3"' in third
+    assert 'id="L2"' not in third
+    assert 'id="L3"' not in client.get("/session/sessions/long/1/messages.jsonl?turn=999").text
 
 
 def test_very_long_messages_are_cut_and_shown_whole_elsewhere(store: Store, client: Client) -> None:

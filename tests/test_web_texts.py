@@ -15,7 +15,7 @@ import commonplace.web
 HERE = Path(str(files(commonplace.web)))
 TEMPLATES = sorted((HERE / "templates").glob("*.html"))
 TEXT = re.compile(r"""\bt(?:ext)?\(\s*(["'])(.+?)\1""")
-COUNTED = re.compile(r"""\bn\([^"']*?,\s*(["'])(.+?)\1,\s*(["'])(.+?)\3\)""")
+COUNTED = re.compile(r"""\b(?:n|count)\([^"']*?,\s*(["'])(.+?)\1,\s*(["'])(.+?)\3,?\s*\)""")
 TABLES = sorted((HERE / "chinese").glob("*.toml"))
 
 

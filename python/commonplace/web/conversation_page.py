@@ -58,12 +58,14 @@ def conversation(page: Page) -> Response:
     """Return a page of a session, from the line that the address names."""
     path = page.path["path"]
     transcript = page.store.transcript(path)
+    starts = transcript.turns()
     start = max(int(page.query.get("start", 1)), 1)
+    if starts and (turn := page.query.get("turn")):
+        start = starts[min(max(int(turn), 1), len(starts)) - 1]
     messages = transcript.messages(start, PAGE + 1)
     if not messages and page.store.version(path) is None:
         raise NotFound(f"there is no session at {path}")
     shown = messages[:PAGE]
-    starts = transcript.turns()
     return page.render(
         "conversation.html",
         session=_session(page, path),

@@ -95,6 +95,7 @@ def _renderer() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": True, "highlight": _coloured})
     markdown.enable(["table", "strikethrough"])
     markdown.core.ruler.push("line_ids", _add_line_ids)
+    markdown.core.ruler.push("lower_headings", _lower_headings)
     markdown.inline.ruler.before("link", "wikilink", _wikilink)
     markdown.add_render_rule("html_block", _raw_html)
     markdown.add_render_rule("html_inline", _raw_html)
@@ -125,6 +126,13 @@ def _add_line_ids(state: Any) -> None:
             if line not in known:
                 known.add(line)
                 token.attrSet("id", f"L{line}")
+
+
+def _lower_headings(state: Any) -> None:
+    """Make each heading one level lower: the page around it has the first."""
+    for token in state.tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
 
 
 def _wikilink(state: StateInline, silent: bool) -> bool:

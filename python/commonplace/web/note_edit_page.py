@@ -76,7 +76,11 @@ def _conflict(page: Page, path: str, base: str, ours: str) -> Response:
     )
     told = page.text("Somebody else has changed this note meanwhile. Nothing was written yet.")
     told += " " + (
-        page.text("Both changed {n} places; they stand between markers.", n=clashes)
+        page.count(
+            clashes,
+            "Both changed {n} place; it stands between markers.",
+            "Both changed {n} places; they stand between markers.",
+        )
         if clashes
         else page.text("Both changes fit together: this is the merge.")
     )
@@ -89,8 +93,8 @@ def _conflict(page: Page, path: str, base: str, ours: str) -> Response:
         status=409,
         base=theirs,
         versions={
-            page.text("yours"): diff_lines(base, ours),
-            page.text("the file now"): diff_lines(base, theirs),
+            page.text("Your change"): diff_lines(base, ours),
+            page.text("The change in the file"): diff_lines(base, theirs),
         },
     )
 

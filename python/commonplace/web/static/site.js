@@ -35,7 +35,9 @@ function liveSearch(form) {
       if (error.name !== "AbortError") asked = null;
     }
   };
-  form.addEventListener("input", ask);
+  // an input method writes letters that are not the word yet
+  form.addEventListener("input", (event) => event.isComposing || ask());
+  form.addEventListener("compositionend", ask);
   form.addEventListener("change", (event) => {
     event.target.classList.toggle("on", event.target.value !== "");
     ask();
@@ -117,6 +119,8 @@ function openTarget() {
 }
 
 document.documentElement.classList.add("scripted");
+// on a phone the navigation scrolls
+select(".top [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 for (const form of document.querySelectorAll("form[data-live]")) liveSearch(form);
 for (const form of document.querySelectorAll("form[data-path]")) preview(form);
 for (const list of document.querySelectorAll("select[data-submit]"))
