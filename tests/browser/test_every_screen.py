@@ -100,9 +100,7 @@ def test_no_text_stays_english_in_chinese(example: Served, visit: Visit) -> None
     for address in addresses(store):
         page = seen.go(address)
         assert page.locator("html").get_attribute("lang") == "zh-Hans"
-        heads = page.locator(
-            "h2:not(:has(bdi)):not(.prose *), th:not(:has(bdi)):not(.prose *), summary:not(:has(bdi))"
-        )
+        heads = page.locator(":is(h2, th):not(:has(bdi)):not(.prose *), summary:not(:has(bdi))")
         english = [text for text in heads.all_inner_texts() if _is_english(text)]
         assert english == [], address
 
