@@ -78,7 +78,8 @@ def _sessions(store: Store) -> None:
         own = SESSION if number == 0 else f"{number:08x}-0000-4000-8000-000000000000"
         log = store.transcript(f"sessions/{project}/{began:%Y-%m-%d}-{own[:8]}")
         title = asked if number < len(CHATS) else f"{asked} ({began:%d %B})"
-        header = {"type": "session", "host": host, "id": own, "cwd": f"/home/alex/{project}"}
+        header: dict[str, object] = {"type": "session", "host": host, "id": own}
+        header |= {"cwd": f"/home/alex/{project}"}
         header |= {"model": "a model", "title": title, "started": _stamp(began)}
         lines: list[dict[str, object]] = [header]
         for turn in range(1 + number % 3):

@@ -189,10 +189,10 @@ def _sessions(root: Path, texts: list[str]) -> None:
 
 
 def _hooks(root: Path, texts: list[str]) -> None:
-    entries = []
+    entries: list[dict[str, object]] = []
     for text in texts:
         base = dict.fromkeys(("host", "session", "source"), text[:500])
-        shown = [
+        shown: list[object] = [
             {"citation": text[:300], "score": 1.5},
             {"citation": "all.md#L9", "score": text},
             7,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def addresses(store: Store) -> list[str]:
     return [*ADDRESSES, f"/log/{prompted['id']}"]
 
 
-MODES = {
+MODES: dict[str, dict[str, Any]] = {
     "light-wide": {"viewport": {"width": 1280, "height": 800}},
     "dark-phone-chinese": {
         "viewport": {"width": 375, "height": 667},
@@ -99,7 +100,7 @@ def test_no_text_stays_english_in_chinese(example: Served, visit: Visit) -> None
     for address in addresses(store):
         page = seen.go(address)
         assert page.locator("html").get_attribute("lang") == "zh-Hans"
-        heads = page.locator(":is(h2, th):not(:has(bdi), .prose *), summary:not(:has(bdi))")
+        heads = page.locator(":is(h2, th):not(:has(bdi)):not(.prose *), summary:not(:has(bdi))")
         english = [text for text in heads.all_inner_texts() if _is_english(text)]
         assert english == [], address
 

@@ -49,12 +49,23 @@ SYSTEMS = (
 
 def memory(page: Page) -> Response:
     """Return the five systems, each with whether it has files here."""
-    store = page.store
+    holds = _places(page)
     systems = [
-        (title, address, what, any(store.holds(place) for place in places), places)
+        (title, address, what, any(holds[place] for place in places), places)
         for title, address, what, places in SYSTEMS
     ]
     return page.render("memory.html", systems=systems)
+
+
+def _places(page: Page) -> dict[str, bool]:
+    """Return the places of the systems with whether there is a file, asked once a change."""
+    revision = page.store.revision()
+    seen, found = page.frame.shared.get("places", (None, {}))
+    if seen != revision:
+        names = {place for *_, places in SYSTEMS for place in places}
+        found = {name: bool(page.store.list(name)) for name in names}
+        page.frame.shared["places"] = revision, found
+    return dict(found)
 
 
 ROUTES = [page_route(ADDRESS, memory), *profile_page.ROUTES, *systems_page.ROUTES]

@@ -56,6 +56,9 @@ def note(page: Page) -> Response:
     index = shared_index(page.frame)
     text = page.store.read(path)
     view = page.query.get("view", "both")
+    if len(text) > LARGEST:
+        # it is not rendered, and once is enough
+        view = "source"
     folder = posixpath.dirname(path)
     html = rendered(
         text,

@@ -14,7 +14,7 @@ from commonplace.web.page import Page, page_route
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from commonplace.memories.profile import ProfileEntry
+    from commonplace.memories.profile.reader import ProfileEntry
 
 ADDRESS = "/memory/profile"
 MOST = 100

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST = 50
 """Entries on a page."""
+RENDERED = 20
+"""Entries on a page that are rendered."""
 DAYS = 10
 """Days of a diary on a page."""
 LAYERS: tuple[Layer, ...] = get_args(Layer)
@@ -36,7 +38,7 @@ def agents(page: Page) -> Response:
     agent = page.query.get("agent") or (known[0] if known else "")
     if known and agent not in known:
         raise NotFound(page.text("There is no such page."))
-    shared = world(store, limit=MOST + 1, after=page.query.get("after", ""))
+    shared = world(store, limit=RENDERED + 1, after=page.query.get("after", ""))
     days = diary(store, agent) if agent else []
     until = page.query.get("until", "")
     older = [one for one in days if not until or one[0].isoformat() <= until]
@@ -44,8 +46,10 @@ def agents(page: Page) -> Response:
         "agents.html",
         agents=known,
         agent=agent,
-        world=[(note, _text(page, note.path)) for note in shared[:MOST]],
-        more_world=page.address(after=shared[MOST - 1].path) if len(shared) > MOST else None,
+        world=[(note, _text(page, note.path)) for note in shared[:RENDERED]],
+        more_world=page.address(after=shared[RENDERED - 1].path)
+        if len(shared) > RENDERED
+        else None,
         memory_path=f"agents/{agent}/MEMORY.md",
         memory=_text(page, f"agents/{agent}/MEMORY.md") if agent else "",
         diary=[(day, path, _text(page, path)) for day, path in older[:DAYS]],
@@ -143,16 +147,16 @@ def episodes(page: Page) -> Response:
         raise NotFound(page.text("There is no such page."))
     found = list(episodes_of(page.store, month)) if month else []
     start = int(start) if (start := page.query.get("start", "")[:9]).isdecimal() else 0
-    more = len(found) > start + MOST
+    more = len(found) > start + RENDERED
     facts = [one for one in page.store.list("facts") if one.kind == "note"]
     return page.render(
         "episodes.html",
         months=known,
         month=month,
-        episodes=found[start : start + MOST],
+        episodes=found[start : start + RENDERED],
         facts=facts[:MOST],
         more_facts=max(0, len(facts) - MOST),
-        after=page.address(start=str(start + MOST)) if more else None,
+        after=page.address(start=str(start + RENDERED)) if more else None,
     )
 
 
