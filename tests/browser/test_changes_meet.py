@@ -182,3 +182,25 @@ def test_a_server_that_is_killed_while_saving_loses_nothing(tmp_path: Path, visi
             kept = {store.read("ferry.md", old.version) for old in store.history("ferry.md")}
             if store.read("ferry.md") == wanted:
                 assert before in kept
+
+
+def test_what_was_typed_is_offered_again_when_the_session_has_ended(
+    served: tuple[Path, str], visit: Visit
+) -> None:
+    root, link = served
+    seen = visit(link)
+    seen.expected.append("401 (Unauthorized)")
+    page = seen.go("/edit/ferry.md")
+    editor(page).fill(NOTE.replace("nine", "noon"))
+    page.context.clear_cookies()
+    save(page)
+    page.get_by_role("heading", name="Locked").wait_for()
+    assert (root / "ferry.md").read_text() == NOTE
+    seen.tab(link)
+    page = seen.go("/edit/ferry.md")
+    assert editor(page).input_value() == NOTE
+    page.get_by_role("button", name="Take it back").click()
+    save(page)
+    page.wait_for_url("**/note/ferry.md")
+    assert (root / "ferry.md").read_text() == NOTE.replace("nine", "noon")
+    assert not seen.go("/edit/ferry.md").get_by_role("button", name="Take it back").is_visible()
