@@ -9,7 +9,7 @@ RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-core test-portable test-wine lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
-.PHONY: coverage strace disks test-hosts conformance
+.PHONY: coverage strace disks test-hosts conformance chromium test-browser docs-screens
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -21,6 +21,17 @@ test: .venv/.dev strace ## run every test: core, Python, doctests, documents, st
 	@$(MAKE) --no-print-directory test-core
 	$(BIN)/python -m pytest
 	$(BIN)/python -m mypy.stubtest commonplace._core
+
+# `make test` runs them as well, where Chromium is
+test-browser: .venv/.dev chromium ## run the tests of the web page in Chromium
+	$(BIN)/python -m pytest -m browser
+
+# Debian's package; browsers that Playwright would fetch itself are not asked for
+chromium:
+	@$(call install,chromium,chromium,: install Chromium and call make again)
+
+docs-screens: .venv/.dev chromium ## make the pictures of the web page in docs/images anew
+	$(BIN)/python -m tests.browser.docs_screens docs/images
 
 # the programs come from npm, as tests/hosts/package.json names them; a minute
 test-hosts: .venv/.dev target/hosts/.installed ## run the tests in which real agent programs use a memory

@@ -2,7 +2,8 @@
 
 A set is a file of groups, one JSON object a line, plain or gzip:
 `{"documents": [{"id", "text", "speaker"?, "session"?, "time"?, "heading"?, "path"?}, …],
-"queries": [{"text", "relevant": [ids], "sessions"?}, …]}`. Each group is a memory of its own.
+"queries": [{"text", "relevant": [ids], "useless"?: [ids], "sessions"?}, …]}`. Each group is a
+memory of its own. A `useless` document is no answer, as a person has said of what a hook injected.
 
 An answer is a document, or the turn or the session that it is of: then the relevant ones are those
 of the relevant documents, unless a query names its `sessions`. A turn begins with a document of a
@@ -31,6 +32,8 @@ from commonplace.store import open as open_store
 Unit = Literal["message", "turn", "session"]
 
 DEPTH = 20
+# So many hits a hook injects with a prompt
+INJECTED = 3
 # So many messages are folded to sessions
 SESSION_DEPTH = 100
 LOG = "messages.jsonl"
@@ -55,6 +58,9 @@ class Scores:
     recall_at_10: float = 0.0
     ndcg_at_10: float = 0.0
     mrr: float = 0.0
+    useless_at_3: float | None = None
+    """Of the queries with useless documents, the share that has one among the best three, which is
+    what a hook injects; None where no query has any."""
     p50_ms: float = 0.0
     p99_ms: float = 0.0
 
@@ -100,11 +106,16 @@ def score(
     scores = Scores(file.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json"))
     sums: dict[str, float] = {}
     spent: list[float] = []
+    useless_first: list[bool] = []
     for number, group in enumerate(groups):
         scores.groups += 1
         scores.documents += len(group["documents"])
         with tempfile.TemporaryDirectory(prefix="commonplace-eval-") as root:
-            for text, relevant, ranked, seconds in answers(group, unit, Path(root)):
+            for text, relevant, useless, ranked, seconds in answers(group, unit, Path(root)):
+                if useless:
+                    useless_first.append(not useless.isdisjoint(ranked[:INJECTED]))
+                if useless and not relevant:
+                    continue
                 spent.append(seconds)
                 for name, value in metrics(ranked, relevant).items():
                     sums[name] = sums.get(name, 0.0) + value
@@ -114,6 +125,8 @@ def score(
     scores.queries = len(spent)
     for name, value in sums.items():
         setattr(scores, name, value / len(spent))
+    if useless_first:
+        scores.useless_at_3 = sum(useless_first) / len(useless_first)
     scores.p50_ms, scores.p99_ms = (1000 * quantile(spent, share) for share in (0.5, 0.99))
     return scores
 
@@ -141,18 +154,19 @@ def groups(file: Path, progress: Progress | None = None) -> Iterator[dict[str, A
 
 def answers(
     group: Mapping[str, Any], unit: Unit, root: Path
-) -> Iterator[tuple[str, list[Any], list[Any], float]]:
-    """Yield text, relevant ids, ranked ids and seconds of each query of a group."""
+) -> Iterator[tuple[str, list[Any], set[Any], list[Any], float]]:
+    """Yield text, relevant and useless ids, ranked ids and seconds of each query of a group."""
     layout = write_corpus(group["documents"], root)
     with open_store(root) as store:
         # opens the index, which the first query would otherwise be charged with
         store.status()
         for query in group["queries"]:
             relevant = relevant_units(query, unit, layout)
+            useless = {layout.unit(one, unit) for one in query.get("useless", ())}
             # what is labelled by session alone has no relevant message
             if relevant or not query.get("sessions"):
                 ranked, seconds = rank(store, query["text"], unit, layout)
-                yield query["text"], relevant, ranked, seconds
+                yield query["text"], relevant, useless, ranked, seconds
 
 
 def relevant_units(query: Mapping[str, Any], unit: Unit, layout: Layout) -> list[Any]:

@@ -123,6 +123,22 @@ class Files:
         """
         return self._core.read(self.relative(path), version)
 
+    def read_to_change(self, path: GivenPath) -> tuple[str, str]:
+        r"""Return the text of a file and its version, for a `write` with `expected_version`.
+
+        Both are of one moment. Of a file that is not there they are `""` and `"absent"`.
+
+        Raises:
+            FormatError: The file is not UTF-8: to write it back would lose something.
+            Refused: As for `read`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> store.read_to_change("a.md")
+        ('', 'absent')
+        """
+        return self._core.read_to_change(self.relative(path))
+
     def version(self, path: GivenPath) -> str | None:
         """Return the version (a content hash) of a file, or None when there is none."""
         return self._core.version(self.relative(path))

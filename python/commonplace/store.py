@@ -474,7 +474,19 @@ class Store(Files):
         """
         names = [os.fspath(path) for path in paths]
         keeps = self.keep_secrets if keep_secrets is None else keep_secrets
-        return self._core.import_sessions(names, list(hosts), progress, keep_secrets=keeps)
+        from commonplace.progress import FOLDER, ProgressNotes
+
+        notes = ProgressNotes(self.side_files(FOLDER), "import")
+
+        def told(done: int, total: int) -> None:
+            notes.note(done, total)
+            if progress is not None:
+                progress(done, total)
+
+        try:
+            return self._core.import_sessions(names, list(hosts), told, keep_secrets=keeps)
+        finally:
+            notes.end()
 
     # Sessions
 

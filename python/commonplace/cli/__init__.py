@@ -57,6 +57,9 @@ def _run(arguments: Sequence[str]) -> int:
     # isort: split
     from commonplace.cli import door_commands, export_commands, mcp_command  # noqa: F401
 
+    # isort: split
+    from commonplace.cli import web_command  # noqa: F401
+
     if given.completion:
         from commonplace.cli.completion import completion
 

@@ -49,6 +49,10 @@ def assembled(parts: tuple[Part, ...]) -> Text:
     return Text.assemble(*((one_line(text), style) for text, style in pairs))
 
 
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f}"
+
+
 class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Leave it to the pager, which may end before it has read everything."""
@@ -178,14 +182,17 @@ class Screen(Printer):
         """Print the metrics of labelled sets as one table; shares as points of 100."""
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
         table.add_column("set", style="cyan", no_wrap=True)
-        for name in (*COUNTED, *MEASURED, *TIMED):
+        # few sets have labels of this kind
+        labelled = any(row.useless_at_3 is not None for row in scores)
+        measured = (*MEASURED, "useless_at_3") if labelled else MEASURED
+        for name in (*COUNTED, *measured, *TIMED):
             table.add_column(name.replace("_at_", "@").replace("_", " "), justify="right")
         for row in scores:
             values = row.as_dict()
             table.add_row(
                 one_line(row.set),
                 *(f"{values[name]:,}" for name in COUNTED),
-                *(f"{100 * values[name]:.1f}" for name in MEASURED),
+                *(_percent(values[name]) for name in measured),
                 *(f"{values[name]:.2f}" for name in TIMED),
             )
         self.out.print(table)

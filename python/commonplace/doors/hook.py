@@ -149,17 +149,32 @@ class Hook:
         from commonplace.doors.message_capture import add_message
 
         add_message(self._store, self._host.name, self._event)
+        self._note_capture(1, [])
 
     def _import(self, paths: Callable[[str], list[str]]) -> None:
         """Import what transcripts have more than the last time."""
         found = paths(self._event.transcript) if self._event.transcript else []
         sources = self._store.import_sessions(*found).sources if found else []
+        if taken := [source for source in sources if source.messages]:
+            written = [path for source in taken for path in source.paths]
+            self._note_capture(sum(source.messages for source in taken), written)
         skipped = [source for source in sources if source.outcome == "skipped"]
         # hosts write late, and some sessions end without a prompt: no message is no problem then
         is_over = self._event.kind == "session end"
         if skipped and is_over and self._log.prompted(self._event.session):
             for source in skipped:
                 self._report(f"{source.source}: {source.why}")
+
+    def _note_capture(self, messages: int, paths: list[str]) -> None:
+        """Log what was taken from the host."""
+        event = self._event
+        self._log.captured(
+            host=self._host.name,
+            session=event.session,
+            event=event.kind,
+            messages=messages,
+            paths=paths,
+        )
 
     def _try(self, step: Callable[[], T]) -> T | None:
         """Return what a step returns; None, with its error reported, if it fails."""

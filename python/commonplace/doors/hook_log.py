@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from commonplace.store import Store
 
 LOG, OLDER, ERRORS = "log.jsonl", "log.1.jsonl", "errors.jsonl"
+CAPTURES = "captures.jsonl"
 LARGEST = 1 << 20
 """Bytes at which the log is put aside for a new one; the one before that is dropped."""
 
@@ -37,16 +39,44 @@ class HookLog:
         if self._size(LOG) > LARGEST:
             self._files.move(LOG, OLDER)
 
+    def captured(self, **entry: Any) -> None:
+        """Note what was taken from a host; a large file of it begins anew."""
+        self._append_bounded(CAPTURES, entry)
+
     def fail(self, **entry: Any) -> None:
         """Note an error; a large file of them begins anew."""
-        if self._size(ERRORS) > LARGEST:
-            self._files.replace(ERRORS, [])
-        self._append(ERRORS, entry)
+        self._append_bounded(ERRORS, entry)
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """Yield the entries, the oldest first."""
         for name in (OLDER, LOG):
             yield from self._lines(name)
+
+    def newest(self, limit: int, before: str = "") -> list[dict[str, Any]]:
+        """Return injections and captures, the newest first, each with an `id`.
+
+        Args:
+            limit: Most entries to return.
+            before: The `id` of an entry: only older ones. Of one that is gone there are none.
+        """
+        lines = [line for name in (OLDER, LOG, CAPTURES) for line in self._raw(name)]
+        # each line begins with its time
+        newest = sorted(lines, key=lambda line: line[:32])[::-1]
+        found: list[dict[str, Any]] = []
+        reached = not before
+        for line in newest:
+            if len(found) == limit:
+                break
+            name = _id(line)
+            if reached and (entry := _parsed(line)) is not None:
+                found.append({**entry, "id": name})
+            reached = reached or name == before
+        return found
+
+    def entry(self, name: str) -> dict[str, Any] | None:
+        """Return the injection with an `id` of `newest`; None where it is gone."""
+        lines = (line for file in (OLDER, LOG) for line in self._raw(file))
+        return next((_parsed(line) for line in lines if _id(line) == name), None)
 
     def errors(self) -> list[dict[str, Any]]:
         """Return the errors, the oldest first."""
@@ -74,20 +104,23 @@ class HookLog:
         stamped = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry}
         self._files.append(name, json.dumps(stamped, ensure_ascii=False).encode() + b"\n")
 
+    def _append_bounded(self, name: str, entry: dict[str, Any]) -> None:
+        if self._size(name) > LARGEST:
+            self._files.replace(name, [])
+        self._append(name, entry)
+
     def _lines(self, name: str, containing: str = "") -> Iterator[dict[str, Any]]:
+        wanted = containing.encode()
+        for line in self._raw(name):
+            if wanted in line and (entry := _parsed(line)) is not None:
+                yield entry
+
+    def _raw(self, name: str) -> list[bytes]:
         try:
             with self._files.handle(name, "r") as file:
-                lines = file.read().splitlines()
+                return file.read().splitlines()
         except NotFound:
-            return
-        wanted = containing.encode()
-        for line in lines:
-            if wanted in line:
-                try:
-                    yield json.loads(line)
-                except ValueError:
-                    # torn by a crash, or two of them in one
-                    continue
+            return []
 
     def _size(self, name: str) -> int:
         try:
@@ -95,3 +128,16 @@ class HookLog:
                 return os.fstat(file.fileno()).st_size
         except NotFound:
             return 0
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """Return an entry; None for a line that is torn by a crash, or two of them in one."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def _id(line: bytes) -> str:
+    return hashlib.blake2s(line, digest_size=8).hexdigest()

@@ -26,6 +26,7 @@ from commonplace._core import Hit
 from commonplace.embedded_text import digest, embedded_text
 from commonplace.errors import Conflict, ModelError, NotFound, Refused
 from commonplace.locks import Lock
+from commonplace.progress import FOLDER, ProgressNotes
 from commonplace.protocols import Embedder
 from commonplace.recall.nearest import Rows, normal
 from commonplace.recall.vector_cache import Cache
@@ -191,7 +192,8 @@ class Vectors:
         for path in self._files.keys() - set(paths):
             self._free(self._files.pop(path).rows)
         made, batch, size = 0, list[tuple[Change, int, int]](), 0
-        for change in self._changes(paths):
+        progress = ProgressNotes(self._store.side_files(FOLDER), "embedding")
+        for change in self._changes(paths, progress):
             # at least once: also of a file that only lost something
             for low in range(change.head, max(change.end, change.head + 1), GROUP):
                 high = min(low + GROUP, change.end)
@@ -201,6 +203,7 @@ class Vectors:
                     made += self._make(batch)
                     batch, size = [], 0
         made += self._make(batch)
+        progress.end()
         if len(self._cache) > 2 * len(self) + WASTE:
             needed = {key for file in self._files.values() for key, _ in file.documents}
             with self._keeping():
@@ -222,9 +225,10 @@ class Vectors:
             return None
         return stamp if max(stamp.changed_ns, stamp.modified_ns) <= now - RECENT else None
 
-    def _changes(self, paths: Iterable[str]) -> Iterator[Change]:
+    def _changes(self, paths: Sequence[str], progress: ProgressNotes) -> Iterator[Change]:
         """Read the files that changed, or may have, and compare them with what is known."""
-        for path in paths:
+        for number, path in enumerate(paths):
+            progress.note(number, len(paths))
             stamp = self._stamp(path)
             known = self._files.get(path)
             if known and stamp and known.stamp == stamp:

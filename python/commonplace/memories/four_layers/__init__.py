@@ -431,6 +431,14 @@ class FourLayers(ForgetTool):
         entries = _copies([one.entry for one in held])
         return [(entry, one.citation) for entry, one in zip(entries, held, strict=True)]
 
+    def archived(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
+        """Return what was taken out of a layer by `compact`, with citations; facts never are.
+
+        The entry that stands in the place of others names their citations as `archived` in its
+        metadata.
+        """
+        return [(one.entry, one.citation) for one in self._notes.archived(type)]
+
     def import_json(self, folder: str | PathLike[str]) -> dict[str, Any]:
         """Import `episodic.json`, `semantic.json` and `procedural.json` of the design.
 

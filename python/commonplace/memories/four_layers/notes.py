@@ -114,6 +114,13 @@ class LayerNotes:
             self._cache[layer] = (revision, entries)
         return self._cache[layer][1]
 
+    def archived(self, layer: Layer) -> list[StoredEntry]:
+        """Return what compactions have taken out of a layer, in the order of the archive."""
+        return [
+            StoredEntry(layer, path, block, record_of(layer, block, path))
+            for path, block in (self._archives[layer].blocks() if layer in self._archives else ())
+        ]
+
     def search(self, layer: Layer, query: str, limit: int) -> list[StoredEntry]:
         """Return up to `limit` entries as the store ranks them."""
         ask = limit

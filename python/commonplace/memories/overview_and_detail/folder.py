@@ -6,7 +6,12 @@ import hashlib
 import os
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from commonplace.store import Store
+
+WORKING_MEMORY = "working-memory"
 _ID = re.compile(r"\w[\w.-]*")
 
 
@@ -34,3 +39,20 @@ def session_folder(cwd: str | os.PathLike[str], session_id: str) -> str:
         digest = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:8]
         name = f"{name or 'root'}--{digest}"
     return f"sessions/--{name}--/{session_id}"
+
+
+def folders_with_memory(store: Store) -> list[str]:
+    r"""Return the folders of the sessions that have an overview, details or commits, by path.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> _ = store.write("sessions/--app--/s1/working-memory/overview.md", "# Now\n")
+    >>> folders_with_memory(store)
+    ['sessions/--app--/s1']
+    """
+    found: dict[str, None] = {}
+    for entry in store.list("sessions"):
+        folder, inside, _ = entry.path.partition(f"/{WORKING_MEMORY}/")
+        if inside and entry.kind == "note":
+            found[folder] = None
+    return sorted(found)

@@ -30,7 +30,7 @@ from commonplace.memories.overview_and_detail.conversation import (
     last_turns,
     turns,
 )
-from commonplace.memories.overview_and_detail.folder import session_folder
+from commonplace.memories.overview_and_detail.folder import WORKING_MEMORY, session_folder
 from commonplace.memories.overview_and_detail.turn_summaries import TurnSummaries
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt
@@ -92,7 +92,7 @@ class Session:
         self.enabled = enabled
         self.overview_limit = overview_limit
         self.messages = store.transcript(self.folder)
-        self.branches = Branches(store, f"{self.folder}/working-memory", clock)
+        self.branches = Branches(store, f"{self.folder}/{WORKING_MEMORY}", clock)
         self._session_id = session_id
         self.store = store
         self._clock = clock

@@ -69,6 +69,20 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def users(store: Store, folder: str = "") -> list[str]:
+    r"""Return the users that have a profile below `folder`, in alphabetical order.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> _ = Profile(store, user="mara").remember("User prefers tea")
+    >>> users(store)
+    ['mara']
+    """
+    base = f"{folder.strip('/')}/users/".lstrip("/")
+    below = (entry.path.removeprefix(base).partition("/") for entry in store.list(base))
+    return sorted({user for user, _, rest in below if rest and _USER.fullmatch(user)})
+
+
 @memory_system("profile")
 class Profile(ForgetTool):
     r"""The memory of one user.
@@ -351,10 +365,43 @@ class Profile(ForgetTool):
         limit: int = 100,
         start: int = 0,
         at: date | None = None,
+        past: bool = False,
     ) -> list[ProfileEntry]:
         """Return entries of one category, or of all, oldest first; see `Reader.entries`."""
         at_least(0, limit=limit, start=start)
-        return self._reader.entries(category, limit=limit, start=start, at=at)
+        return self._reader.entries(category, limit=limit, start=start, at=at, past=past)
+
+    @redacts("content")
+    def correct(
+        self, citation: str, content: str, *, expected_version: str | None = None
+    ) -> dict[str, Any]:
+        r"""Put other words in the place of one entry, whatever they say: a person corrects it.
+
+        It stays where it is, with its days, and is the owner's now. The old text goes to the
+        history. Unlike `remember`, nothing else is compared with it.
+
+        Args:
+            citation: Of the entry, as `entries` and `recall` give it.
+            content: One statement.
+            expected_version: Only if the file of the entry is still this version.
+
+        Returns:
+            The receipt: path, version, citation, category.
+
+        Raises:
+            Conflict: The file is not the expected version; nothing was written.
+            NotFound: No entry begins at this line.
+            Refused: The citation is not of this profile, or there is nothing in the content.
+            FormatError: The entry does not stand by itself in its file.
+
+        >>> import commonplace, tempfile
+        >>> memory = Profile(commonplace.open(tempfile.mkdtemp()))
+        >>> kept = memory.remember("User lives in Berln", "identity")
+        >>> _ = memory.correct(kept["citation"], "User lives in Berlin")
+        >>> [entry.text for entry in memory.entries()]
+        ['User lives in Berlin']
+        """
+        return self._writer.correct(citation, content, expected_version)
 
     @checks_arguments
     def inject(

@@ -187,6 +187,14 @@ class Change:
         return replaced(note, again, "".join(_as(entry, source) for source in sources))
 
 
+def corrected(note: str, entry: Entry, content: str) -> str:
+    """Return a note with other words in the place of an entry, which the owner has said now."""
+    mark = replace(entry.mark, by=OWNER)
+    # with a last day, it is shown struck through
+    source = render(content, mark, past=mark.until is not None)
+    return replaced(note, entry, _as(entry, source))
+
+
 def ended_statements(verdict: EntryVerdict) -> Iterator[tuple[str, Verdict]]:
     """Yield what is untrue of an entry, and why."""
     return ((one.reading, why) for one, why in verdict.untrue)

@@ -158,6 +158,7 @@ class Reader:
         limit: int = 100,
         start: int = 0,
         at: date | None = None,
+        past: bool = False,
     ) -> list[ProfileEntry]:
         """Return entries that are true, oldest first in each file, MEMORY.md before its pages.
 
@@ -166,11 +167,12 @@ class Reader:
             limit: Most entries to return.
             start: How many to skip.
             at: Those that were true on this day; default: today.
+            past: Also those that are no longer true; a day has no part in it.
         """
         key = None if category is None else key_of(category)
         found = (
             profile_entry(path, entry)
-            for path, entry in self._true(at)
+            for path, entry in (self._pages.all() if past else self._true(at))
             if key is None or entry.key[0] == key
         )
         return list(islice(found, start, start + limit))

@@ -16,6 +16,7 @@ from typing import Any
 
 from commonplace import conflict
 from commonplace._core import Written
+from commonplace.citation import located
 from commonplace.conflict import Verdict
 from commonplace.conflict.entries import (
     Compare,
@@ -25,11 +26,11 @@ from commonplace.conflict.entries import (
     is_paraphrase,
     readings,
 )
-from commonplace.errors import CommonplaceError, Conflict, ModelError
+from commonplace.errors import CommonplaceError, Conflict, ModelError, NotFound, Refused
 from commonplace.memories.profile.categories import key_of
-from commonplace.memories.profile.change import Change, ended_statements
+from commonplace.memories.profile.change import Change, corrected, ended_statements
 from commonplace.memories.profile.ends import end_of
-from commonplace.memories.profile.entries import Entry
+from commonplace.memories.profile.entries import Entry, parse
 from commonplace.memories.profile.marks import OWNER, Mark
 from commonplace.memories.profile.page_index import normalized
 from commonplace.memories.profile.pages import Pages
@@ -135,6 +136,30 @@ class Writer:
         place = self._place(change, notes)
         stored = _receipt(written, change.placed, place)
         return {**stored, "added": True, "replaced": ended, "notes": notes}
+
+    def correct(
+        self, citation: str, content: str, expected_version: str | None = None
+    ) -> dict[str, Any]:
+        """Put other words in the place of one entry; see `Profile.correct`."""
+        path, first, _ = located(citation)
+        if path not in self._pages.paths():
+            raise Refused(f"{citation!r:.200} is not of this profile")
+        if not content.strip():
+            raise Refused("there is nothing to remember: the content is empty")
+        found: list[Entry] = []
+
+        def change(note: str) -> str:
+            found[:] = [one for one in parse(note) if one.line == first]
+            if not found:
+                raise NotFound(f"no entry begins at {citation}: read it again")
+            return corrected(note, found[0], content)
+
+        if expected_version is None:
+            written = self._store.update(path, change)
+        else:
+            text = change(self._store.read(path))
+            written = self._store.write(path, text, expected_version=expected_version)
+        return _receipt(written, found[0].category, f"{path}#L{first}")
 
     def ends(self, content: str) -> bool:
         """Return whether a text makes something untrue that the profile tells."""

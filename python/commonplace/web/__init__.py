@@ -1,0 +1,1 @@
+"""The web page of a memory: browse, search and correct it in a browser (extra `web`)."""

@@ -1,0 +1,129 @@
+"""Health screen: what the index holds, what is wrong with files, growth, times, what runs now."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+
+from commonplace.progress import FOLDER, running
+from commonplace.web.page import Page, page_route
+from commonplace.web.plots import bars, points, quantile
+from commonplace.web.timings import Timings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from commonplace._core import Status
+    from commonplace.store import Store
+
+TITLE, ADDRESS = "Health", "/health"
+PROGRESS = f"{ADDRESS}/progress"
+FRESH = 10.0
+"""Seconds for which a count is shown again although files have changed."""
+MONTHS = 36
+"""Months that a plot shows."""
+INTERVAL = 0.5
+"""Seconds between two looks at what runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What was counted, when, and at which revision of the store."""
+
+    revision: int
+    time: float
+    status: Status
+    by_month: tuple[tuple[str, int], ...]
+    notes_by_month: tuple[tuple[str, int], ...]
+
+
+def health(page: Page) -> Response:
+    """Return the state of the store, with plots of its growth and of the times of answers."""
+    count = _counted(page)
+    timings: Timings = page.frame.shared.setdefault("timings", Timings())
+    searches, pages = list(timings.searches), list(timings.pages)
+    hits = page.store.search("a", 1)
+    return page.render(
+        "health.html",
+        state=count.status,
+        counted=count.time,
+        freshness=hits.freshness,
+        running=running(page.store.side_files(FOLDER)),
+        progress=PROGRESS,
+        growth=bars(page.text("Messages by month"), count.by_month) if count.by_month else "",
+        notes=bars(page.text("Notes by month of their last change"), count.notes_by_month)
+        if count.notes_by_month
+        else "",
+        times=points(page.text("Times of the last searches"), searches, " ms") if searches else "",
+        searches=[len(searches), quantile(searches, 0.5), quantile(searches, 0.95)],
+        pages=[len(pages), quantile(pages, 0.5), quantile(pages, 0.95)],
+    )
+
+
+async def progress(request: Request) -> Response:
+    """Stream what runs, whenever it changes, as server-sent events."""
+    store = request.app.state.frame.store
+    return StreamingResponse(_events(request, store), media_type="text/event-stream")
+
+
+async def _events(request: Request, store: Store) -> AsyncIterator[str]:
+    last, quiet = None, 0.0
+    while not await request.is_disconnected():
+        found = await asyncio.to_thread(running, store.side_files(FOLDER))
+        quiet += INTERVAL
+        if found != last:
+            last, quiet = found, 0.0
+            shown = {kind: {"done": done, "total": total} for kind, (done, total) in found.items()}
+            yield f"data: {json.dumps(shown)}\n\n"
+        elif quiet >= 15:
+            # so that a browser that has gone is noticed
+            quiet = 0.0
+            yield ": still here\n\n"
+        await asyncio.sleep(INTERVAL)
+
+
+def _counted(page: Page) -> Count:
+    """Return the last count, or a new one where it is old and files have changed."""
+    last: Count | None = page.frame.shared.get("health")
+    revision = page.store.revision()
+    if last and (last.revision == revision or time.time() - last.time < FRESH):
+        return last
+    sessions = page.store.sessions()
+    said = Counter[str]()
+    for one in sessions:
+        said[_month(one.ended or one.started or one.modified)] += one.messages
+    changed = Counter(_month(one.modified) for one in page.store.list() if one.kind == "note")
+    count = Count(
+        revision, time.time(), page.store.status(), _last_months(said), _last_months(changed)
+    )
+    page.frame.shared["health"] = count
+    return count
+
+
+def _last_months(counted: Counter[str]) -> tuple[tuple[str, int], ...]:
+    """Return the last months that have anything and those between them, oldest first."""
+    if not counted:
+        return ()
+    first, last = min(counted), max(counted)
+    months = [last]
+    while months[-1] > first and len(months) < MONTHS:
+        year, month = map(int, months[-1].split("-"))
+        months.append(f"{year - (month == 1):04}-{(month - 2) % 12 + 1:02}")
+    return tuple((month, counted[month]) for month in reversed(months))
+
+
+def _month(seconds: float) -> str:
+    return time.strftime("%Y-%m", time.gmtime(min(max(seconds, 0), 253_402_300_799)))
+
+
+ROUTES = [page_route(ADDRESS, health), Route(PROGRESS, progress)]

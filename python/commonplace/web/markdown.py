@@ -1,0 +1,191 @@
+"""Markdown of notes and messages as safe HTML: no raw HTML, no images, no scripts.
+
+The renderer writes HTML that says what it means; nh3 then lets pass only what is listed here, so
+that a fault of the renderer, or of one of its rules, opens nothing.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, MutableMapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import nh3
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+if TYPE_CHECKING:
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+LARGEST = 200_000
+"""Characters that are rendered; what is longer is shown as plain text."""
+LARGEST_CODE = 50_000
+"""Characters of a block of code that are coloured."""
+TAGS = {
+    *("a", "blockquote", "br", "code", "dd", "del", "div", "dl", "dt", "em", "hr", "li", "ol"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "p", "pre", "s", "span", "strong", "ul"),
+    *("table", "tbody", "td", "th", "thead", "tr"),
+}
+ATTRIBUTES = {
+    "*": {"id", "class"},
+    "a": {"href", "title", "class", "id", "target"},
+    "ol": {"start"},
+    "td": {"class"},
+    "th": {"class"},
+}
+WIKILINK = re.compile(r"\[\[([^\[\]|#\n]+)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?\r?\n)?---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+
+Resolve = Callable[[str], str | None]
+"""Returns the path of the note that a wikilink names; None where there is none."""
+
+
+def rendered(
+    text: str,
+    *,
+    path: str = "",
+    resolve: Resolve | None = None,
+    lines: bool = False,
+    image_note: str = "image",
+) -> Markup:
+    r"""Return Markdown as safe HTML.
+
+    Args:
+        text: What a person or a model wrote.
+        path: The note that it stands in; relative links start there.
+        resolve: Finds the notes of wikilinks; without it they are text.
+        lines: Give each block the id `L<line>` of its first line.
+        image_note: Stands in the place of an image, before its description.
+
+    >>> rendered("*Tea* <b>x</b> ![a](http://e.example/a.png)")
+    Markup('<p><em>Tea</em> &lt;b&gt;x&lt;/b&gt; <span class="no-image">image: a</span></p>\n')
+    """
+    if len(text) > LARGEST:
+        return Markup('<pre class="plain-text">{}</pre>').format(text)
+    environment = {"path": path, "resolve": resolve, "lines": lines, "image_note": image_note}
+    matter = FRONT_MATTER.match(text)
+    if matter:
+        # the same number of lines, so that those below keep theirs
+        text = "\n" * text.count("\n", 0, matter.end()) + text[matter.end() :]
+    html = _renderer().render(text, environment)
+    safe = nh3.clean(
+        html,
+        tags=TAGS,
+        # what scrolls is reached by keys
+        set_tag_attribute_values={"pre": {"tabindex": "0"}},
+        attributes=ATTRIBUTES,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+    return Markup(safe)  # noqa: S704 - cleaned by nh3
+
+
+@lru_cache(maxsize=1)
+def _renderer() -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"html": True, "highlight": _coloured})
+    markdown.enable(["table", "strikethrough"])
+    markdown.core.ruler.push("line_ids", _add_line_ids)
+    markdown.core.ruler.push("lower_headings", _lower_headings)
+    markdown.inline.ruler.before("link", "wikilink", _wikilink)
+    markdown.add_render_rule("html_block", _raw_html)
+    markdown.add_render_rule("html_inline", _raw_html)
+    markdown.add_render_rule("image", _image)
+    markdown.add_render_rule("link_open", _link)
+    return markdown
+
+
+def _coloured(code: str, language: str, _: str) -> str:
+    """Return code as HTML with classes of pygments; "" leaves it to the renderer."""
+    if not language or len(code) > LARGEST_CODE:
+        return ""
+    try:
+        lexer = get_lexer_by_name(language)
+    except ClassNotFound:
+        return ""
+    return f"<pre><code>{highlight(code, lexer, HtmlFormatter(nowrap=True))}</code></pre>"
+
+
+def _add_line_ids(state: Any) -> None:
+    """Give the blocks at the outer levels the ids of their first lines."""
+    if not state.env.get("lines"):
+        return
+    known: set[int] = set()
+    for token in state.tokens:
+        if token.map and token.nesting >= 0 and token.type not in {"inline", "bullet_list_open"}:
+            line = token.map[0] + 1
+            if line not in known:
+                known.add(line)
+                token.attrSet("id", f"L{line}")
+
+
+def _lower_headings(state: Any) -> None:
+    """Make each heading one level lower: the page around it has the first."""
+    for token in state.tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+
+
+def _wikilink(state: StateInline, silent: bool) -> bool:
+    """Parse `[[note]]`, `[[note#heading]]` and `[[note|label]]`."""
+    found = WIKILINK.match(state.src, state.pos)
+    if found is None or state.env.get("resolve") is None:
+        return False
+    if not silent:
+        name, heading, label = found[1].strip(), found[2] or "", found[3]
+        path = state.env["resolve"](name)
+        address = f"/note/{quote(path)}" if path else f"/notes/new?path={quote(name, safe='')}"
+        opened = state.push("link_open", "a", 1)
+        opened.attrs = {"href": address, "class": "wiki" if path else "wiki missing"}
+        state.push("text", "", 0).content = label or name + heading
+        state.push("link_close", "a", -1)
+    state.pos += len(found[0])
+    return True
+
+
+def _image(
+    _: RendererHTML, tokens: Sequence[Token], at: int, __: Any, env: MutableMapping[str, Any]
+) -> str:
+    """Return a note in the place of an image: no image is loaded."""
+    told = escape(f"{env['image_note']}: {tokens[at].content}".rstrip(": "))
+    return f'<span class="no-image">{told}</span>'
+
+
+def _raw_html(_: RendererHTML, tokens: Sequence[Token], at: int, __: Any, ___: Any) -> str:
+    """Return raw HTML as text; comments, in which programs keep what they note, are left out."""
+    token = tokens[at]
+    shown = COMMENT.sub("", token.content)
+    if token.type == "html_inline":
+        return str(escape(shown))
+    return f"<p>{escape(shown.strip())}</p>\n" if shown.strip() else ""
+
+
+def _link(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    at: int,
+    options: Any,
+    env: MutableMapping[str, Any],
+) -> str:
+    """Return the opening tag of a link; relative ones lead to notes of the store."""
+    token = tokens[at]
+    href = str(token.attrs.get("href", ""))
+    if re.match(r"[a-z][a-z0-9+.-]*:|//", href, re.IGNORECASE):
+        token.attrSet("target", "_blank")
+        token.attrSet("class", "outside")
+    elif href and not href.startswith(("/note/", "/notes/", "#")):
+        target, mark, fragment = href.partition("#")
+        folder = posixpath.dirname(env.get("path") or "")
+        whole = posixpath.normpath(posixpath.join(folder, unquote(target))).lstrip("/")
+        screen = "session" if whole.endswith(".jsonl") else "note"
+        token.attrSet("href", f"/{screen}/{quote(whole)}{mark}{quote(fragment, safe='')}")
+    return renderer.renderToken(tokens, at, options, env)

@@ -1,0 +1,71 @@
+"""Memory screens: what each of the five systems holds, in its own terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.web import profile_page, systems_page
+from commonplace.web.page import Page, page_route
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+TITLE, ADDRESS = "Memory", "/memory"
+
+SYSTEMS = (
+    (
+        "Profile",
+        profile_page.ADDRESS,
+        "What is known of a user, by category, with since when and who said it.",
+        ("MEMORY.md", "memory", "users"),
+    ),
+    (
+        "World and agents",
+        "/memory/agents",
+        "Facts that all agents share, and a memory and a diary for each agent.",
+        ("world", "agents"),
+    ),
+    (
+        "Four layers",
+        "/memory/layers",
+        "Episodes, facts and rules, and what was compacted into what.",
+        ("episodes", "facts", "procedures", "archive"),
+    ),
+    (
+        "Overview and detail",
+        "/memory/sessions",
+        "The overview, the details and the commits of a session.",
+        ("sessions",),
+    ),
+    (
+        "Facts and episodes",
+        "/memory/episodes",
+        "What happened, month by month, beside the files of facts.",
+        ("episodes", "facts", "archive/episodes"),
+    ),
+)
+"""Title, address, what it is about, and where its files lie."""
+
+
+def memory(page: Page) -> Response:
+    """Return the five systems, each with whether it has files here."""
+    holds = _places(page)
+    systems = [
+        (title, address, what, any(holds[place] for place in places), places)
+        for title, address, what, places in SYSTEMS
+    ]
+    return page.render("memory.html", systems=systems)
+
+
+def _places(page: Page) -> dict[str, bool]:
+    """Return the places of the systems with whether there is a file, asked once a change."""
+    revision = page.store.revision()
+    seen, found = page.frame.shared.get("places", (None, {}))
+    if seen != revision:
+        names = {place for *_, places in SYSTEMS for place in places}
+        found = {name: bool(page.store.list(name)) for name in names}
+        page.frame.shared["places"] = revision, found
+    return dict(found)
+
+
+ROUTES = [page_route(ADDRESS, memory), *profile_page.ROUTES, *systems_page.ROUTES]

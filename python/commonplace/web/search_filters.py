@@ -1,0 +1,104 @@
+"""Filters of the search screen: what can be chosen, and the search filter that a choice makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from commonplace._core import SearchFilter
+from commonplace.errors import QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from commonplace.store import Store
+    from commonplace.web.page import Page
+
+SYSTEMS = {
+    "profile": ("Profile", ("MEMORY.md", "memory", "users")),
+    "facts": ("Facts and episodes", ("facts", "episodes")),
+    "layers": ("Four layers", ("facts", "episodes", "procedures", "archive")),
+    "world": ("World and agents", ("world", "agents")),
+    "sessions": ("Overview and detail", ("sessions",)),
+}
+"""Name and places of each memory system at the root of a store, as it lays them out by default."""
+SOURCES = {"note": "Notes", "message": "Conversations"}
+ROLES = {"user": "Said by you", "assistant": "Said by the model"}
+SINCE = {"1d": "Past day", "1w": "Past week", "4w": "Past four weeks", "52w": "Past year"}
+MOST_PROJECTS = 40
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One filter as a list to choose from: the name of its field, and labels by value."""
+
+    name: str
+    label: str
+    options: Mapping[str, str]
+    chosen: str
+
+
+def choices(page: Page) -> list[Choice]:
+    """Return the filters that there are, with what the address chooses."""
+    projects = {name: name for name in _projects(page)}
+    systems = {name: page.text(label) for name, (label, _) in SYSTEMS.items()}
+
+    def named(table: Mapping[str, str]) -> dict[str, str]:
+        return {value: page.text(label) for value, label in table.items()}
+
+    offered = [
+        ("source", "Anything", named(SOURCES)),
+        ("project", "Any project", projects),
+        ("system", "Any memory", systems),
+        ("role", "Anybody", named(ROLES)),
+        ("since", "Any time", named(SINCE)),
+    ]
+    found = []
+    for name, label, options in offered:
+        chosen = page.query.get(name, "")
+        if chosen and chosen not in options:
+            # a link may name another project, role or time
+            options |= {chosen: chosen}
+        found.append(Choice(name, page.text(label), options, chosen))
+    return found
+
+
+def given_filter(query: Mapping[str, str]) -> SearchFilter:
+    """Return the search filter that the fields of an address make.
+
+    Raises:
+        QueryError: Nothing can pass it.
+        ValueError: A field has no such value.
+
+    >>> given_filter({"project": "tea", "role": "user"})
+    SearchFilter(prefix=('sessions/tea',), role='user')
+    """
+    fields: dict[str, Any] = {
+        name: query[name] for name in ("source", "role", "since") if query.get(name)
+    }
+    project, system = query.get("project"), query.get("system")
+    if system:
+        if system not in SYSTEMS:
+            raise QueryError(f"there is no memory system {system!r:.40}")
+        # what a system keeps are notes, beside the transcripts of the same sessions
+        fields |= {"prefix": [*SYSTEMS[system][1]], "source": fields.get("source", "note")}
+    if project:
+        fields["prefix"] = [f"sessions/{project}"]
+    return SearchFilter(**fields)
+
+
+def _projects(page: Page) -> list[str]:
+    """Return the projects with most sessions, by name."""
+    return sorted(project_counts(page.frame.shared, page.store))[:MOST_PROJECTS]
+
+
+def project_counts(shared: dict[str, Any], store: Store) -> dict[str, int]:
+    """Return how many sessions each project has, the largest first."""
+    revision = store.revision()
+    known = shared.get("projects")
+    if known is None or known[0] != revision:
+        counts = Counter(one.project for one in store.sessions() if one.project)
+        known = shared["projects"] = revision, dict(counts.most_common())
+    counted: dict[str, int] = known[1]
+    return counted

@@ -1,0 +1,82 @@
+"""Search screen: notes, answered turns and statements in one list, as the reader types."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from commonplace.web.addresses import lines_address
+from commonplace.web.page import Page, page_route
+from commonplace.web.score_parts import ScorePart, bar, score_parts
+from commonplace.web.search_filters import choices, given_filter
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from commonplace._core import Hit
+
+TITLE, ADDRESS = "Search", "/"
+FEW, MANY = 20, 200
+BAR = 72
+"""Width of the bar of the best hit; those of others are shorter by their score."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A hit as the list shows it."""
+
+    hit: Hit
+    kind: str
+    """`turn`, `message`, `statement` (a list item of a note) or `note` (a section)."""
+    address: str
+    parts: list[ScorePart]
+    bar: list[tuple[float, float, int]]
+
+
+def search(page: Page) -> Response:
+    """Return the hits of a query, or the empty form; for a script the list alone."""
+    query = page.query.get("q", "").strip()
+    limit = min(max(int(page.query.get("n", FEW)), 1), MANY)
+    results: list[Result] = []
+    values: dict[str, Any] = {"query": query, "results": results, "more": None, "notes": []}
+    if query:
+        began = time.perf_counter()
+        # one more than is shown says whether there are more
+        hits = page.store.search(query, limit + 1, filter=given_filter(page.query))
+        results += [_result(page, query, hit, hits[0].score) for hit in hits[:limit]]
+        values |= {
+            "notes": hits.notes,
+            "confidence": hits.confidence,
+            "took": (time.perf_counter() - began) * 1000,
+        }
+        if len(hits) > limit and limit < MANY:
+            values["more"] = page.address(n=str(min(limit + 2 * FEW, MANY)))
+    if page.is_part:
+        return page.render("search_results.html", **values)
+    return page.render("search.html", choices=choices(page), counts=lambda: _counts(page), **values)
+
+
+def _counts(page: Page) -> tuple[int, int, int]:
+    """Return how many notes, sessions and messages there are, once for each state of the store."""
+    revision = page.store.revision()
+    known = page.frame.shared.get("counts")
+    if known is None or known[0] != revision:
+        state = page.store.status()
+        known = revision, (state.notes, state.transcripts, state.messages)
+        page.frame.shared["counts"] = known
+    counted: tuple[int, int, int] = known[1]
+    return counted
+
+
+def _result(page: Page, query: str, hit: Hit, best: float) -> Result:
+    if hit.source != "note":
+        kind = "turn" if hit.is_turn else "message"
+    else:
+        kind = "statement" if hit.text.lstrip().startswith(("- ", "* ", "+ ")) else "note"
+    parts = score_parts(page.store.explain(query, hit.citation), query)
+    width = BAR * hit.score / best if best > 0 else 0.0
+    return Result(hit, kind, lines_address(hit), parts, bar(parts, width))
+
+
+ROUTES = [page_route(ADDRESS, search)]

@@ -1,0 +1,115 @@
+"""Session list: sessions by project and day, and a timeline of the year."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from commonplace.errors import QueryError
+from commonplace.web import conversation_page
+from commonplace.web.page import Page, page_route
+from commonplace.web.search_filters import project_counts
+from commonplace.web.timeline import timeline
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from commonplace._core import Session
+    from commonplace.store import Store
+
+TITLE, ADDRESS = "Sessions", "/sessions"
+FEW = 60
+
+
+@dataclass(frozen=True)
+class Listed:
+    """All sessions of one project, or of all, in the order of the list."""
+
+    sessions: list[Session]
+    counts: dict[str, tuple[int, int]]
+    """Sessions and messages by day."""
+
+
+def sessions(page: Page) -> Response:
+    """Return a page of the list of sessions, newest first."""
+    project = page.query.get("project") or None
+    listed = _listed(page.frame.shared, page.store, project)
+    years = sorted({int(day[:4]) for day in listed.counts}, reverse=True)
+    day = page.query.get("day", "")
+    year = _year(page.query.get("year") or day[:4], years)
+    shown = listed.sessions
+    if day:
+        shown = [one for one in shown if day_of(one) == day]
+    elif page.query.get("year"):
+        shown = [one for one in shown if day_of(one)[:4] == str(year)]
+    start = _position(shown, page.query.get("after", ""))
+    part = shown[start : start + FEW]
+    return page.render(
+        "sessions.html",
+        days=_by_day(part),
+        total=len(shown),
+        project=project,
+        projects=project_counts(page.frame.shared, page.store),
+        day=day,
+        years=years,
+        timeline=timeline(year, listed.counts) if years else None,
+        parents={one.id for one in part},
+        after=part[-1].path if start + FEW < len(shown) else None,
+        is_later=start > 0,
+    )
+
+
+def day_of(session: Session) -> str:
+    """Return the day of the last message of a session, where this machine is."""
+    last = session.ended or session.started or session.modified
+    return time.strftime("%Y-%m-%d", time.localtime(last))
+
+
+def _listed(shared: dict[str, Any], store: Store, project: str | None) -> Listed:
+    """Return the sessions, from the last time where nothing has changed since."""
+    revision = store.revision()
+    known: dict[str | None, Listed]
+    seen, known = shared.get("sessions", (None, {}))
+    if seen != revision:
+        known = {}
+        shared["sessions"] = revision, known
+    if project not in known:
+        found = store.sessions(project=project)
+        days: defaultdict[str, list[int]] = defaultdict(list)
+        for one in found:
+            days[day_of(one)].append(one.messages)
+        counts = {day: (len(messages), sum(messages)) for day, messages in days.items()}
+        known[project] = Listed(found, counts)
+    return known[project]
+
+
+def _year(given: str, years: Sequence[int]) -> int:
+    if not given:
+        return years[0] if years else 1970
+    if not (given.isdecimal() and len(given) == 4 and given != "0000"):
+        raise QueryError(f"{given!r:.40} is no year")
+    return int(given)
+
+
+def _position(shown: Sequence[Session], path: str) -> int:
+    """Return where the page begins that follows a session; the first where it is gone."""
+    return next((at + 1 for at, one in enumerate(shown) if one.path == path), 0)
+
+
+def _by_day(part: Sequence[Session]) -> list[tuple[str, list[Session]]]:
+    """Return sessions under their days; those that another started stay with it."""
+    found: list[tuple[str, list[Session]]] = []
+    ids: set[str] = set()
+    for one in part:
+        if found and (one.parent in ids or found[-1][0] == day_of(one)):
+            found[-1][1].append(one)
+        else:
+            found.append((day_of(one), [one]))
+        ids.add(one.id)
+    return found
+
+
+ROUTES = [page_route(ADDRESS, sessions), *conversation_page.ROUTES]
