@@ -198,6 +198,8 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "skipped",
         "redactions",
         "hidden",
+        "archived",
+        "archived_messages",
         "bad_line_count",
         "bad_lines",
         "recovered",

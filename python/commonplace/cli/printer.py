@@ -362,6 +362,11 @@ class Printer:
             # a sentence names its file
             message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
             self.warn(f"skipped {message}")
+        if status.archived:
+            self.line(
+                f"archived      {status.archived:,} transcripts,"
+                f" {status.archived_messages:,} messages"
+            )
         if status.hidden:
             some = ", ".join(status.hidden[:5]) + (", …" if len(status.hidden) > 5 else "")
             self.line(f"hidden        {len(status.hidden):,} folders are passed over: {some}")
