@@ -185,6 +185,8 @@ class Hit:
     """Of a turn, the title of its session, if its transcript says one."""
     project: str | None
     """The folder below `sessions/` that holds the session's own, as imports make it."""
+    archived: bool
+    """Whether it comes from the archive."""
 
 @final
 class Hits(Sequence[Hit]):
@@ -201,6 +203,8 @@ class Hits(Sequence[Hit]):
     freshness: Literal["fresh", "stale", "partial"]
     confidence: float
     notes: list[str]
+    def with_archived(self, archived: Hits, limit: int) -> Hits:
+        """Return these hits and those of the archive, which were scored by the same statistics."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> Hit: ...
@@ -777,6 +781,8 @@ class Store:
         self, rows: builtins.list[tuple[int, int, int, int, int, int, int, int, int, int, int]]
     ) -> tuple[builtins.list[EngineDocument], builtins.list[str]]:
         """Return the archived documents of these rows, and the files that have changed since."""
+    def no_longer_archived(self) -> builtins.list[str]:
+        """Return the archived files that have changed since, or are gone."""
     def archived_files(self) -> builtins.list[tuple[str, int, int]]:
         """Return path, number and messages of each file that is in the archive."""
     def resolved_filter(self, filter: SearchFilter) -> SearchFilter:

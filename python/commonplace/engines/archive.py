@@ -328,6 +328,8 @@ class ArchiveEngine:
     def _follow(self) -> None:
         if self._searcher is None or self._list_stamp() != self._stamp:
             self.refresh()
+        if changed := self._core.no_longer_archived():
+            self._drop(changed)
 
     def _open(self) -> None:
         """Open the index; one that is damaged or of another version is made again."""

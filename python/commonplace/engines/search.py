@@ -32,6 +32,7 @@ def search(
     filter: SearchFilter | None = None,
     stats: CollectionStats | None = None,
     weights: Weights | None = None,
+    fallback: bool = True,
 ) -> Hits:
     """Return up to `limit` sections and turns of an engine that answer `query`, best first.
 
@@ -43,6 +44,7 @@ def search(
         filter: Which documents may be found; sessions by their full ids.
         stats: The statistics to score by; default: those of the engine.
         weights: Those of the ranking.
+        fallback: Look for the words of a phrase that no text holds, as `Store.search` does.
 
     Raises:
         QueryError: The query is empty.
@@ -55,7 +57,7 @@ def search(
     if isinstance(restricted, str) or limit == 0:
         return asked.ranked([], limit, unit)
     hits = asked.best(restricted, limit, unit)
-    if not hits and names.phrases:
+    if fallback and not hits and names.phrases:
         # as the store does it, which says so in a note
         asked.names = names.without_phrases()
         hits = asked.best(restricted, limit, unit)

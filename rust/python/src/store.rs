@@ -370,6 +370,10 @@ impl Store {
         Ok((documents, changed.into_iter().collect()))
     }
 
+    fn no_longer_archived(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.call(py, store::Store::no_longer_archived)
+    }
+
     fn archived_files(&self, py: Python<'_>) -> PyResult<Vec<(String, u64, usize)>> {
         let files = self.call(py, |store, interrupt| store.archived_files(interrupt))?;
         Ok(files.into_iter().map(|(path, file)| (path, file.id, file.messages)).collect())

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Result};
+use crate::files::file_kind::FileKind;
 use crate::files::paths::OWN;
 use crate::files::root::{Root, Stat};
 
@@ -87,6 +88,14 @@ impl ArchivedFiles {
 }
 
 impl Catalog {
+    /// Returns whether what the archive has of a file counts: of a transcript only while this index
+    /// leaves it out.
+    pub(crate) fn is_archived(&self, path: &str) -> bool {
+        self.file(path).is_some_and(|file| {
+            file.left_out == Some(ARCHIVED) || file.kind != FileKind::Transcript
+        })
+    }
+
     /// Returns what is known of a file that is in the archive, and not in this index.
     pub(crate) fn archived_file(&self, file: &FileMeta) -> Option<&ArchivedFile> {
         let is_left_out = file.left_out == Some(ARCHIVED);

@@ -27,6 +27,20 @@ impl Store {
         Ok(files)
     }
 
+    /// Returns the files in the list of the archive of which what is there does not count any more,
+    /// for they have changed or are gone; sorted by path.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub fn no_longer_archived(&self, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
+        let state = self.refresh(interrupt)?;
+        let listed = state.main.archived.files().keys();
+        let mut changed: Vec<String> =
+            listed.filter(|path| !state.main.is_archived(path)).cloned().collect();
+        changed.sort_unstable();
+        Ok(changed)
+    }
+
     /// Takes over a list of archived files that has changed: indexes what has left it, and drops what
     /// is new in it.
     pub(super) fn follow_archive(&self, interrupt: Interrupt<'_>) -> Result<()> {

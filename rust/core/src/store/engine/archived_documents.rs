@@ -46,15 +46,20 @@ impl Store {
         places: &[ArchivedPlace],
         interrupt: Interrupt<'_>,
     ) -> Result<(Vec<EngineDocument>, BTreeSet<String>)> {
-        let archived = self.archived();
+        let state = self.refresh(interrupt)?;
+        let archived = state.main.archived.clone();
         let wanted: BTreeSet<u64> = places.iter().map(|place| place.file).collect();
-        let named = archived.files().iter().filter(|(_, file)| wanted.contains(&file.id));
+        let named = archived
+            .files()
+            .iter()
+            .filter(|(path, file)| wanted.contains(&file.id) && state.main.is_archived(path));
         let named: BTreeMap<u64, (&String, &str)> =
             named.map(|(path, file)| (file.id, (path, file.summary.as_str()))).collect();
         let mut by_file: BTreeMap<u64, Vec<&ArchivedPlace>> = BTreeMap::new();
         for place in places.iter().filter(|place| named.contains_key(&place.file)) {
             by_file.entry(place.file).or_default().push(place);
         }
+        drop(state);
         let (mut found, mut changed) = (Vec::new(), BTreeSet::new());
         for (id, places) in by_file {
             let (path, summary) = named[&id];
