@@ -599,7 +599,7 @@ class EngineDocument:
         """
 
 def archive_rows(
-    path: str, data: bytes, id: int
+    path: str, data: bytes, number: int
 ) -> tuple[list[str], CollectionStats, str, tuple[int | None, int | None]]:
     """Return the rows of a file for the archive, its statistics, its session record, its times."""
 
@@ -777,6 +777,10 @@ class Store:
     ) -> Hits: ...
     def collection_stats(self, query: str) -> CollectionStats:
         """Return the statistics of the notes and messages of the store for a query."""
+    def remove_archive_index(self) -> None:
+        """Remove the index of the archive, which is made again from the files."""
+    def archive_stamp(self) -> tuple[int, int, int] | None:
+        """Return what changes with the list of archived files; None where there is none."""
     def archived_documents(
         self, rows: builtins.list[tuple[int, int, int, int, int, int, int, int, int, int, int]]
     ) -> tuple[builtins.list[EngineDocument], builtins.list[str]]:

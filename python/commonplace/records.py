@@ -70,6 +70,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "prompt",
         "title",
         "project",
+        "archived",
     ),
     Imported: (
         "path",

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -66,6 +66,7 @@ class ArchiveEngine:
         self._tantivy = _tantivy()
         self._store = store
         self._core = store._core  # noqa: SLF001
+        self.weights = store._weights  # noqa: SLF001
         self._side = store.side_files(FOLDER)
         self._folder: Path = store.root / ".commonplace" / FOLDER
         self._schema = self._make_schema()
@@ -85,9 +86,13 @@ class ArchiveEngine:
     def add(self, path: str, data: bytes) -> int:
         """Index a file, in place of what is indexed of it; return its documents."""
         writer = self._begin()
+        self.remove(path)
         number = self._next
         self._next += 1
         size, mtime = self._stat(path)
+        if size != len(data):
+            # it is being written: the index of the store follows it
+            return 0
         rows, stats, summary, (first, last) = archive_rows(path, data, number)
         for row in rows:
             writer.add_json(row)
@@ -107,6 +112,8 @@ class ArchiveEngine:
     def remove(self, path: str) -> None:
         """Remove the documents of a file; nothing happens where there are none."""
         self._begin()
+        if file := self._added.get(path):
+            self._orphans = [*self._orphans, file["id"]]
         self._added[path] = None
 
     def commit(self) -> None:
@@ -151,10 +158,10 @@ class ArchiveEngine:
         with self._locked():
             self._read_list()
             paths = [path for path, file in self._files.items() if self._is_same(path, file)]
-            shutil.rmtree(self._folder / "index", ignore_errors=True)
+            self._core.remove_archive_index()
             self._write_list({})
         for path in paths:
-            self.add(path, self._store.read_bytes(path))
+            self.add(path, self._core.read_bytes(path))
         self._begin()
         self.commit()
 
@@ -228,19 +235,23 @@ class ArchiveEngine:
                 continue
             # what stands beside the text has a name of its own
             for own in (name, _beside(name)) if name[0] in TEXT else (name,):
-                if found := self._count(own):
-                    parts.append(query.boost_query(self._term(own), weight / self._idf(found)))
+                parts += self._weighted(own, weight)
         for name, kind, typos, terms in names.patterns:
             for own in self._expanded(kind, typos, terms):
-                weight = weighted.get("~" + name, 1.0)
-                parts.append(query.boost_query(self._term(own), weight / self._idf(self._count(own))))
+                parts += self._weighted(own, weighted.get("~" + name, 1.0))
         if not parts:
             return None
-        found = [(occur.Must, query.boolean_query([(occur.Should, part) for part in parts]))]
-        for phrase in names.phrases:
-            found += [(occur.Must, self._union(list(pair))) for pair in phrase]
-        found += [(occur.Must, part) for part in self._filters(filter)]
-        return query.boolean_query(found) if len(found) > 1 else found[0][1]
+        union = query.boolean_query([(occur.Should, part) for part in parts])
+        must = [self._union(list(pair)) for phrase in names.phrases for pair in phrase]
+        must += self._filters(filter)
+        return (
+            query.boolean_query([(occur.Must, part) for part in (union, *must)]) if must else union
+        )
+
+    def _weighted(self, name: str, weight: float) -> Iterator[Any]:
+        """Yield the query for a name, if any document has it, with our weight for tantivy's idf."""
+        if found := self._count(name):
+            yield self._tantivy.Query.boost_query(self._term(name), weight / self._idf(found))
 
     def _filters(self, filter: SearchFilter) -> Iterator[Any]:
         """Yield a query for each field of a filter; the core checks them again."""
@@ -250,7 +261,7 @@ class ArchiveEngine:
         if filter.since is not None or filter.until is not None:
             bounds = [filter.since, filter.until]
             low, high = [None if at is None else round(at * 1000) for at in bounds]
-            yield query.range_query(self._schema, "d", kind, low, high, True, False)
+            yield query.range_query(self._schema, "d", kind, low, high, include_upper=False)
         if filter.session is not None:
             session = self._term(archive_label("S", filter.session))
             files = self._in_files(filter.session_transcripts)
@@ -260,7 +271,9 @@ class ArchiveEngine:
             below = [
                 path
                 for path in self._files
-                if any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in filter.prefix)
+                if any(
+                    path == one or path.startswith(f"{one.rstrip('/')}/") for one in filter.prefix
+                )
             ]
             yield self._in_files(below)
         if filter.source is not None:
@@ -326,7 +339,7 @@ class ArchiveEngine:
     # The index and its list
 
     def _follow(self) -> None:
-        if self._searcher is None or self._list_stamp() != self._stamp:
+        if self._searcher is None or self._core.archive_stamp() != self._stamp:
             self.refresh()
         if changed := self._core.no_longer_archived():
             self._drop(changed)
@@ -431,13 +444,6 @@ class ArchiveEngine:
         except NotFound:
             return False
 
-    def _list_stamp(self) -> object:
-        try:
-            stat = os.stat(self._folder / LIST)
-        except FileNotFoundError:
-            return None
-        return stat.st_ino, stat.st_size, stat.st_mtime_ns
-
     def _text(self) -> bytes:
         try:
             with self._side.handle(LIST, "r") as file:
@@ -446,7 +452,7 @@ class ArchiveEngine:
             return b""
 
     def _read_list(self) -> None:
-        stamp = self._list_stamp()
+        stamp = self._core.archive_stamp()
         if stamp == self._stamp and stamp is not None:
             return
         try:
@@ -480,10 +486,9 @@ class ArchiveEngine:
 
 def _tantivy() -> Any:
     try:
-        import tantivy
+        return import_module("tantivy")
     except ImportError as error:
         raise CommonplaceError(f"the archive needs tantivy; install it: {INSTALL}") from error
-    return tantivy
 
 
 def _field(name: str) -> str:

@@ -23,6 +23,7 @@ class MemoryEngine:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._core = store._core  # noqa: SLF001
 
     def __repr__(self) -> str:
         return f"MemoryEngine({str(self._store.root)!r})"
@@ -42,13 +43,13 @@ class MemoryEngine:
 
     def statistics(self, names: QueryNames) -> CollectionStats:
         """Return the statistics of all documents for a query."""
-        return self._store._core.collection_stats(names.query)  # noqa: SLF001
+        return self._core.collection_stats(names.query)
 
     def candidates(
         self, names: QueryNames, stats: CollectionStats, filter: SearchFilter, count: int
     ) -> list[EngineDocument]:
         """Return the documents that score best."""
-        hits = self._store._core.search(names.query, count, filter, "message", stats)  # noqa: SLF001
+        hits = self._core.search(names.query, count, filter, "message", stats)
         wanted = {(hit.path, hit.start) for hit in hits}
         paths = dict.fromkeys(path for path, _ in sorted(wanted))
         return [one for one in self._documents(paths) if (one.path, one.start) in wanted]
@@ -69,7 +70,7 @@ class MemoryEngine:
         documents: list[EngineDocument] = []
         for path in paths:
             try:
-                documents += engine_documents(path, self._store.read_bytes(path))
+                documents += engine_documents(path, self._core.read_bytes(path))
             except NotFound:  # removed since the search
                 continue
         return documents

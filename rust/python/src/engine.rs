@@ -336,8 +336,8 @@ type FileRows = (Vec<String>, CollectionStats, String, [Option<i64>; 2]);
 /// Returns the rows of a file for the archive, the statistics of its documents, its session record,
 /// and the times of its first and its last message.
 #[pyfunction]
-pub fn archive_rows(py: Python<'_>, path: Text, data: &[u8], id: u64) -> PyResult<FileRows> {
-    let file = detached(py, |interrupt| rows::archive_rows(&path, data, id, interrupt))?;
+pub fn archive_rows(py: Python<'_>, path: Text, data: &[u8], number: u64) -> PyResult<FileRows> {
+    let file = detached(py, |interrupt| rows::archive_rows(&path, data, number, interrupt))?;
     let stats = collection_stats::CollectionStats { totals: file.totals, ..Default::default() };
     Ok((file.rows, CollectionStats::from(stats), file.summary, file.times))
 }

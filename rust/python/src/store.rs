@@ -358,6 +358,15 @@ impl Store {
         Ok(CollectionStats::from(stats))
     }
 
+    fn remove_archive_index(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, |store, _| store.remove_archive_index())
+    }
+
+    fn archive_stamp(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, i64)>> {
+        let stamp = self.open(py)?.archive_stamp();
+        Ok(stamp.map(|stat| (stat.ino, stat.size, stat.mtime_ns)))
+    }
+
     fn archived_documents(
         &self,
         py: Python<'_>,

@@ -66,7 +66,8 @@ impl ArchivedFiles {
         Ok(Self { stamp, files: files.collect() })
     }
 
-    fn stamp(root: &Root) -> Option<Stat> {
+    /// Returns the stamps of the list; none where there is none.
+    pub(crate) fn stamp(root: &Root) -> Option<Stat> {
         root.stat_own(&format!("{OWN}/{LIST}")).ok()
     }
 

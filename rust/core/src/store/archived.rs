@@ -5,12 +5,19 @@ use std::sync::Arc;
 use crate::catalog::archived::{ArchivedFile, ArchivedFiles};
 use crate::error::{Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::files::root::Stat;
 use crate::store::Store;
 
 impl Store {
     /// Returns the list of archived files as it was last read.
     pub(crate) fn archived(&self) -> Arc<ArchivedFiles> {
         self.archived.lock().clone()
+    }
+
+    /// Returns the stamps of the list of archived files, which change with it; none where nothing was
+    /// ever archived.
+    pub fn archive_stamp(&self) -> Option<Stat> {
+        ArchivedFiles::stamp(self.root())
     }
 
     /// Returns the files that are in the archive and not in the index, sorted by path.

@@ -82,7 +82,7 @@ impl Store {
 
     /// Removes the index of the archive if it is of any of these files: it is made again from all of
     /// them, without the words that have left.
-    pub(super) fn remove_archive_index<'p>(
+    pub(super) fn remove_archive_index_of<'p>(
         &self,
         mut paths: impl Iterator<Item = &'p String>,
     ) -> Result<()> {
@@ -90,6 +90,14 @@ impl Store {
         if !paths.any(|path| archived.files().contains_key(path)) {
             return Ok(());
         }
+        self.remove_archive_index()
+    }
+
+    /// Removes the index of the archive, which is made again from the files.
+    ///
+    /// # Errors
+    /// Those of removing a file.
+    pub fn remove_archive_index(&self) -> Result<()> {
         let walk = match self.root().walk_all(&format!("{OWN}/archive/index"), &|| false, &|_| {}) {
             Err(Error::NotFound { .. }) => return Ok(()),
             walk => walk?,
