@@ -28,6 +28,7 @@ ROWS = [
         "stamp",
         "transcript",
     },
+    {"engines"},
     {"files", "progress"},
     {"store"},
     {"entries", "extraction", "conflict"},

@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 
 use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
+use crate::engine::{CollectionStats, EngineDocument, Row, archived_place};
 use crate::filter::SearchFilter;
 use crate::forget::{Forgotten, Retained, rules};
 use crate::from_python::{ABSENT, Count, Text, Timestamp, Unit, Weights, expected};
@@ -334,6 +335,7 @@ impl Store {
         import_sessions(py, &*self.open(py)?, paths, hosts, options, progress)
     }
 
+    #[pyo3(signature = (query, limit, filter, unit, stats = None))]
     fn search(
         &self,
         py: Python<'_>,
@@ -341,11 +343,49 @@ impl Store {
         limit: Count,
         filter: &SearchFilter,
         unit: Unit,
+        stats: Option<&CollectionStats>,
     ) -> PyResult<Hits> {
         let (filter, unit) = (filter.filter.clone(), unit.0);
-        let request = SearchRequest { query: query.into(), limit: limit.into(), filter, unit };
+        let stats = stats.map(|stats| stats.stats.clone());
+        let (query, limit) = (query.into(), limit.into());
+        let request = SearchRequest { query, limit, filter, unit, stats };
         let answer = self.call(py, |store, interrupt| store.search(&request, interrupt))?;
         Hits::new(py, answer)
+    }
+
+    fn collection_stats(&self, py: Python<'_>, query: Text) -> PyResult<CollectionStats> {
+        let stats = self.call(py, |store, interrupt| store.collection_stats(&query, interrupt))?;
+        Ok(CollectionStats::from(stats))
+    }
+
+    fn remove_archive_index(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, |store, _| store.remove_archive_index())
+    }
+
+    fn archive_stamp(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, i64)>> {
+        let stamp = self.open(py)?.archive_stamp();
+        Ok(stamp.map(|stat| (stat.ino, stat.size, stat.mtime_ns)))
+    }
+
+    fn archived_documents(
+        &self,
+        py: Python<'_>,
+        rows: Vec<Row>,
+    ) -> PyResult<(Vec<EngineDocument>, Vec<String>)> {
+        let places: Vec<_> = rows.into_iter().map(archived_place).collect();
+        let (documents, changed) =
+            self.call(py, |store, interrupt| store.archived_documents(&places, interrupt))?;
+        let documents = documents.into_iter().map(EngineDocument::from).collect();
+        Ok((documents, changed.into_iter().collect()))
+    }
+
+    fn no_longer_archived(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.call(py, store::Store::no_longer_archived)
+    }
+
+    fn archived_files(&self, py: Python<'_>) -> PyResult<Vec<(String, u64, usize)>> {
+        let files = self.call(py, |store, interrupt| store.archived_files(interrupt))?;
+        Ok(files.into_iter().map(|(path, file)| (path, file.id, file.messages)).collect())
     }
 
     fn resolved_filter(&self, py: Python<'_>, filter: &SearchFilter) -> PyResult<SearchFilter> {

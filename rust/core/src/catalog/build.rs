@@ -182,6 +182,7 @@ impl BuildJob<'_> {
             interrupt: stop,
             indexed: IndexedDocs::default(),
             limit: self.list.limit,
+            archived: self.list.archived,
             sink: &mut BuildSink { docs: &mut output.docs, own, job: self },
         };
         let result = match span {
@@ -228,7 +229,8 @@ impl Catalog {
     ) -> Result<(Self, Vec<(String, Error)>)> {
         let (corpus, now) = (self.corpus, now_ns());
         let limit = self.limit.clone();
-        let list = FileList { root, files, corpus, limit: &limit };
+        let archived = &*self.archived.clone();
+        let list = FileList { root, files, corpus, limit: &limit, archived };
         let batches = list.in_parts(self.part_bytes);
         let mut outputs = read_all(list, &batches, interrupt)?;
         let parted = batches.iter().filter_map(Batch::parted).collect();

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::ops::Range;
 
+use crate::catalog::archived::ArchivedFiles;
 use crate::catalog::extract::Corpus;
 use crate::catalog::memory_estimate::EXTRACTION_FACTOR;
 use crate::error::{Error, Result};
@@ -46,6 +47,8 @@ pub(super) struct FileList<'a> {
     pub files: &'a [(String, Stat)],
     pub corpus: Corpus,
     pub limit: &'a MemoryLimit,
+    /// Files that are left out.
+    pub archived: &'a ArchivedFiles,
 }
 
 impl FileList<'_> {
@@ -62,6 +65,9 @@ impl FileList<'_> {
         let (mut batches, mut first) = (Vec::new(), 0);
         for (at, (path, stat)) in self.files.iter().enumerate() {
             if FileKind::of(path) != FileKind::Transcript || stat.size / 2 < part_bytes {
+                continue;
+            }
+            if self.archived.get(path, stat).is_some() {
                 continue;
             }
             // where memory may end before the file does, it is read in order

@@ -3,6 +3,7 @@
 //! The catalog reads a file, compares the inputs that it extracts with what the
 //! index holds of it, and changes only the difference.
 
+pub mod archived;
 mod bad_lines;
 mod build;
 mod build_batches;
@@ -19,6 +20,7 @@ pub(crate) mod memory_estimate;
 pub mod message_inputs;
 pub mod omission;
 mod pending_docs;
+mod positions;
 mod repack;
 mod session_zones;
 pub mod snapshot;
@@ -34,8 +36,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use crate::catalog::doc_ids::DocIds;
 pub use crate::catalog::doc_table::{DocMeta, DocTable, NO_TIME};
 pub use crate::catalog::file_table::{FileMeta, ReadProgress};
+pub use crate::catalog::positions::TranscriptPosition;
 pub use crate::catalog::session_zones::ZONE_DOCS;
 
+use crate::catalog::archived::ArchivedFiles;
 use crate::catalog::build_batches::PART_BYTES;
 use crate::catalog::extract::Corpus;
 use crate::files::racy_stat::FsClock;
@@ -75,6 +79,10 @@ pub struct Catalog {
     /// Documents whose line number was checked.
     pub(crate) checked_lines: Mutex<FxHashSet<u32>>,
     corpus: Corpus,
+    /// Files that are in the archive.
+    pub(crate) archived: Arc<ArchivedFiles>,
+    /// Positions of the documents, where it holds only some of the messages of its transcripts.
+    pub(crate) positions: Option<Vec<TranscriptPosition>>,
     /// Whether some packed documents have changed places in their file.
     reordered: bool,
     /// In parts of how many bytes a build reads large transcripts.
@@ -113,6 +121,8 @@ impl Catalog {
             verified: FxHashSet::default(),
             checked_lines: Mutex::default(),
             corpus,
+            archived: Arc::default(),
+            positions: None,
             reordered: false,
             part_bytes: PART_BYTES,
             clock: FsClock::default(),
@@ -161,6 +171,12 @@ impl Catalog {
     #[must_use]
     pub fn with_part_bytes(self, part_bytes: u64) -> Self {
         Self { part_bytes, ..self }
+    }
+
+    /// Leaves out the files that are in the archive.
+    #[must_use]
+    pub(crate) fn without(self, archived: Arc<ArchivedFiles>) -> Self {
+        Self { archived, ..self }
     }
 
     /// Takes no more memory than a limit allows.
