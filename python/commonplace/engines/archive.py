@@ -16,7 +16,6 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ import orjson
 
 from commonplace._core import CollectionStats, archive_label, archive_rows
 from commonplace.engines.protocol import EngineStats
-from commonplace.errors import Busy, CommonplaceError, NotFound, StorageError
+from commonplace.errors import Busy, CommonplaceError, NotFound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +74,7 @@ class ArchiveEngine:
         self._index: Any = None
         self._searcher: Any = None
         self._files: dict[str, dict[str, Any]] = {}
+        self._known: dict[str, Any] = {}
         self._stamp: object = None
         self._added: dict[str, dict[str, Any] | None] = {}
         self._writer: Any = None
@@ -158,13 +158,7 @@ class ArchiveEngine:
         """Make the index again from the files in the list; those that have changed leave it."""
         self.rollback()
         self._searcher = self._index = None
-        with self._locked():
-            self._read_list()
-            paths = [path for path, file in self._files.items() if self._is_same(path, file)]
-            self._core.remove_archive_index()
-            self._write_list({})
-        for path in paths:
-            self.add(path, self._core.read_bytes(path))
+        self._is_damaged = True
         self._begin()
         self.commit()
 
@@ -367,7 +361,11 @@ class ArchiveEngine:
         return documents
 
     def _drop(self, paths: list[str]) -> None:
-        """Let the store index files again that have changed unseen."""
+        """Remove files that have changed; what is here of them does not count in any case."""
+        try:
+            self._begin(patience=0.0)
+        except Busy:
+            return
         for path in paths:
             self.remove(path)
         self.commit()
@@ -381,18 +379,21 @@ class ArchiveEngine:
             self._drop(changed)
 
     def _open(self) -> None:
-        """Open the index; one that is damaged or of another version is made again."""
-        if self._files and not (self._folder / "index" / "meta.json").exists():
-            self._make_again()
-            return
+        """Open the index; one that is damaged, or of another version, is made again."""
+        self._index = self._open_whole()
+        if self._index is None:
+            self.rebuild()
+
+    def _open_whole(self) -> Any:
+        """Return the index; None if it lacks rows that are in the list."""
+        if self._is_damaged:
+            return None
         try:
-            self._index = self._open_index()
-            held = self._index.searcher().num_docs
+            index = self._open_index()
+            held = index.searcher().num_docs
         except (ValueError, OSError, RuntimeError):
-            self._make_again()
-            return
-        if held < sum(file["messages"] for file in self._files.values()):
-            self._make_again()
+            return None
+        return index if held >= sum(file["messages"] for file in self._files.values()) else None
 
     def _open_index(self) -> Any:
         folder = self._folder / "index"
@@ -402,38 +403,36 @@ class ArchiveEngine:
         index.register_tokenizer("names", analyzer)
         return index
 
-    def _make_again(self) -> None:
-        if self._making:
-            raise StorageError(
-                f"{self._folder} cannot be made again; remove the folder, and archive again"
-            )
-        self._making = True
-        try:
-            self.rebuild()
-        finally:
-            self._making = False
-
-    _making = False
+    _is_damaged = False
     _deleted = False
     _next = 1
     _orphans: Sequence[int] = ()
 
-    def _begin(self) -> Any:
+    def _begin(self, patience: float = PATIENCE) -> Any:
         """Return the writer; take the lock of the archive for the time until the commit."""
-        if self._writer is None:
-            self._lock = self._locked()
-            self._lock.__enter__()
-            try:
-                self._read_list()
-                self._index = self._open_index()
-                self._writer = self._make_writer()
-            except BaseException:
-                self._end()
-                raise
-            numbers = [file["id"] for file in self._files.values()]
-            known = orjson.loads(self._text() or b"{}").get("next", 1)
-            self._next = max([known, *(number + 1 for number in numbers)])
-            self._orphans = self._unlisted(known)
+        if self._writer is not None:
+            return self._writer
+        self._lock = self._side.locked("lock", patience)
+        self._lock.__enter__()
+        try:
+            self._read_list()
+            self._index = self._open_whole()
+            again: list[str] = []
+            if self._index is None:
+                again = [path for path, file in self._files.items() if self._is_same(path, file)]
+                self._added = {path: None for path in self._files if path not in again}
+                self._core.remove_archive_index()
+                self._index, self._is_damaged, self._deleted = self._open_index(), False, False
+            self._writer = self._make_writer()
+            self._orphans = [] if again else self._unlisted()
+            # a number is never used again, also not one of a killed move
+            used = [*self._orphans, *(file["id"] for file in self._files.values())]
+            self._next = max([self._known.get("next", 1), *(number + 1 for number in used)])
+            for path in again:
+                self.add(path, self._core.read_bytes(path))
+        except BaseException:
+            self._end()
+            raise
         return self._writer
 
     def _make_writer(self) -> Any:
@@ -448,28 +447,23 @@ class ArchiveEngine:
                     raise Busy(f"{self._folder} is held by another; try again") from error
                 time.sleep(0.05)
 
-    def _unlisted(self, known: int) -> list[int]:
+    def _unlisted(self) -> list[int]:
         """Return the numbers of files that a killed move has left."""
-        listed = {file["id"] for file in self._files.values()}
         self._index.reload()
         searcher = self._index.searcher()
-        held = sum(file["messages"] for file in self._files.values())
-        if searcher.num_docs <= held:
+        if searcher.num_docs <= sum(file["messages"] for file in self._files.values()):
             return []
-        end = known + 100_000
-        return [n for n in range(end) if n not in listed and searcher.doc_freq("f", n)]
+        every = self._tantivy.Query.all_query()
+        (last, _), *_ = searcher.search(every, limit=1, order_by_field="f").hits
+        listed = {file["id"] for file in self._files.values()}
+        numbers = (number for number in range(last + 1) if number not in listed)
+        return [number for number in numbers if searcher.doc_freq("f", number)]
 
     def _end(self) -> None:
         self._writer, self._added, self._orphans = None, {}, ()
         if self._lock is not None:
             lock, self._lock = self._lock, None
             lock.__exit__(None, None, None)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with self._side.locked("lock", PATIENCE):
-            yield
 
     def _stat(self, path: str) -> tuple[int, int]:
         _, size, mtime, _ = self._core.stamp(path)
@@ -496,7 +490,9 @@ class ArchiveEngine:
             known = orjson.loads(self._text() or b"{}")
         except orjson.JSONDecodeError:
             known = {}
-        self._files = known.get("files", {}) if known.get("version") == VERSION else {}
+        self._known = known
+        self._files = known.get("files", {})
+        self._is_damaged |= bool(self._files) and known.get("version") != VERSION
         self._deleted = bool(known.get("deleted"))
         self._stamp = stamp
 
@@ -544,7 +540,7 @@ def _beside(name: str) -> str:
 
 
 def _field_names(pattern: str, terms: list[str]) -> list[str]:
-    """Return the names that are counted for `field:word`; of most fields those of the whole text."""
+    """Return the names that are counted for `field:word`: of most fields those of all text."""
     letter = {"heading": "h", "title": "h", "speaker": "p"}.get(pattern.partition(":")[0])
     return [letter + name for name in terms if name[0] in TEXT] if letter else terms
 
