@@ -16,7 +16,6 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ import orjson
 
 from commonplace._core import CollectionStats, archive_label, archive_rows
 from commonplace.engines.protocol import EngineStats
-from commonplace.errors import Busy, CommonplaceError, NotFound, StorageError
+from commonplace.errors import Busy, CommonplaceError, NotFound
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +45,8 @@ K1, B = 1.2, 0.75
 NUMBERS = ("f", "o", "n", "l", "p", "u", "r", "w", "b", "a", "h")
 # The letters of names that are in the text field; all others are in the side field
 TEXT = "cw"
+# Candidates whose neighbours are candidates too
+NEAR = 64
 # Words of one pattern, as in the index of a store
 MAX_WORDS = 256
 
@@ -73,6 +74,7 @@ class ArchiveEngine:
         self._index: Any = None
         self._searcher: Any = None
         self._files: dict[str, dict[str, Any]] = {}
+        self._known: dict[str, Any] = {}
         self._stamp: object = None
         self._added: dict[str, dict[str, Any] | None] = {}
         self._writer: Any = None
@@ -126,10 +128,11 @@ class ArchiveEngine:
             self._writer.commit()
             files = {path: file for path, file in self._files.items() if path not in self._added}
             files |= {path: file for path, file in self._added.items() if file is not None}
+            self._deleted |= bool(old or self._orphans)
             self._write_list(files)
             # they count no more; what a crash leaves of them goes with the next commit
             for number in [*old, *self._orphans]:
-                self._writer.delete_documents_by_term("f", number)
+                self._writer.delete_documents_by_query(self._number("f", number))
             if old or self._orphans:
                 self._writer.commit()
         finally:
@@ -155,13 +158,7 @@ class ArchiveEngine:
         """Make the index again from the files in the list; those that have changed leave it."""
         self.rollback()
         self._searcher = self._index = None
-        with self._locked():
-            self._read_list()
-            paths = [path for path, file in self._files.items() if self._is_same(path, file)]
-            self._core.remove_archive_index()
-            self._write_list({})
-        for path in paths:
-            self.add(path, self._core.read_bytes(path))
+        self._is_damaged = True
         self._begin()
         self.commit()
 
@@ -172,7 +169,8 @@ class ArchiveEngine:
         self._follow()
         counts = {name: self._count(name) for name in names.names}
         for name, kind, typos, terms in names.patterns:
-            query = self._union(self._expanded(kind, typos, terms))
+            counted = _field_names(name, terms) if kind == "field" else terms
+            query = self._union(self._expanded(kind, typos, counted))
             counts["~" + name] = self._searcher.search(query, limit=1).count or 0
         fields: dict[str, int] = {}
         lengths: dict[str, int] = {}
@@ -189,27 +187,57 @@ class ArchiveEngine:
     ) -> list[EngineDocument]:
         """Return the documents that score best by tantivy's BM25 with the weights of the core."""
         self._follow()
-        query = self._query(names, stats, filter)
-        if query is None or not self._files:
+        asked = self._asked(names, stats)
+        if asked is None or not self._files:
             return []
-        found = self._searcher.search(query, limit=count, count=False).hits
-        return self._documents([address for _, address in found])
+        places = list(self._places(filter))
+        fields = list(self._fields(filter))
+        phrases = [self._union(list(pair)) for phrase in names.phrases for pair in phrase]
+        best = self._best([asked, *phrases, *places, *fields], count)
+        # the neighbours of what does not pass may pass
+        near = self._best([asked, *places], NEAR) if fields or phrases else best[:NEAR]
+        return self._documents(best + self._neighbours(near))
+
+    def _best(self, parts: list[Any], count: int) -> list[Any]:
+        """Return the documents that score best of those that all parts find."""
+        occur = self._tantivy.Occur.Must
+        query = self._tantivy.Query.boolean_query([(occur, part) for part in parts])
+        found = self._searcher.search(
+            query if parts[1:] else parts[0], limit=count, count=False
+        ).hits
+        return [address for _, address in found]
+
+    def _neighbours(self, addresses: list[Any]) -> list[Any]:
+        """Return the messages beside some: of their words they have no names, but a context."""
+        if not addresses:
+            return []
+        files, places = (self._searcher.fast_field_values(name, addresses) for name in "fp")
+        own = set(zip(files, places, strict=True))
+        beside = {
+            (file, place + step) for file, place in own for step in (-1, 1) if place + step >= 0
+        }
+        return self._with([{"f": file, "p": place} for file, place in sorted(beside - own)])
+
+    def _with(self, wanted: list[dict[str, int]], most: int | None = None) -> list[Any]:
+        """Return the documents that have all numbers of one of some rows."""
+        if not wanted:
+            return []
+        occur, query = self._tantivy.Occur, self._tantivy.Query
+        either = []
+        for row in wanted:
+            parts = [(occur.Must, self._number(field, value)) for field, value in row.items()]
+            either.append((occur.Should, query.boolean_query(parts)))
+        union = query.boolean_query(either)
+        found = self._searcher.search(union, limit=most or len(wanted), count=False).hits
+        return [address for _, address in found]
 
     def turns(self, keys: Sequence[tuple[str, int]]) -> list[EngineDocument]:
         """Return all documents of some turns."""
         self._follow()
-        occur, query = self._tantivy.Occur, self._tantivy.Query
-        wanted = []
-        for path, turn in keys:
-            if path in self._files:
-                one = [self._number("f", self._files[path]["id"]), self._number("u", turn)]
-                wanted.append(query.boolean_query([(occur.Must, part) for part in one]))
-        if not wanted:
-            return []
-        union = query.boolean_query([(occur.Should, part) for part in wanted])
-        most = sum(self._files[path]["messages"] for path in {path for path, _ in keys})
-        found = self._searcher.search(union, limit=max(1, most), count=False).hits
-        return self._documents([address for _, address in found])
+        known = [(path, turn) for path, turn in keys if path in self._files]
+        wanted = [{"f": self._files[path]["id"], "u": turn} for path, turn in known]
+        most = sum(self._files[path]["messages"] for path in {path for path, _ in known})
+        return self._documents(self._with(wanted, most))
 
     def stats(self) -> EngineStats:
         """Return the size of the archive."""
@@ -225,7 +253,7 @@ class ArchiveEngine:
 
     # Queries
 
-    def _query(self, names: QueryNames, stats: CollectionStats, filter: SearchFilter) -> Any:
+    def _asked(self, names: QueryNames, stats: CollectionStats) -> Any:
         """Return the query that chooses candidates; None if nothing can be found."""
         query, occur = self._tantivy.Query, self._tantivy.Occur
         weighted = dict(names.weights(stats))
@@ -241,20 +269,15 @@ class ArchiveEngine:
                 parts += self._weighted(own, weighted.get("~" + name, 1.0))
         if not parts:
             return None
-        union = query.boolean_query([(occur.Should, part) for part in parts])
-        must = [self._union(list(pair)) for phrase in names.phrases for pair in phrase]
-        must += self._filters(filter)
-        return (
-            query.boolean_query([(occur.Must, part) for part in (union, *must)]) if must else union
-        )
+        return query.boolean_query([(occur.Should, part) for part in parts])
 
     def _weighted(self, name: str, weight: float) -> Iterator[Any]:
         """Yield the query for a name, if any document has it, with our weight for tantivy's idf."""
         if found := self._count(name):
             yield self._tantivy.Query.boost_query(self._term(name), weight / self._idf(found))
 
-    def _filters(self, filter: SearchFilter) -> Iterator[Any]:
-        """Yield a query for each field of a filter; the core checks them again."""
+    def _fields(self, filter: SearchFilter) -> Iterator[Any]:
+        """Yield a query for each field of a filter that only messages have."""
         query, kind = self._tantivy.Query, self._tantivy.FieldType.Integer
         if filter.role is not None:
             yield self._term(archive_label("R", filter.role))
@@ -262,11 +285,14 @@ class ArchiveEngine:
             bounds = [filter.since, filter.until]
             low, high = [None if at is None else round(at * 1000) for at in bounds]
             yield query.range_query(self._schema, "d", kind, low, high, include_upper=False)
+
+    def _places(self, filter: SearchFilter) -> Iterator[Any]:
+        """Yield a query for each field that neighbours have in common."""
         if filter.session is not None:
             session = self._term(archive_label("S", filter.session))
             files = self._in_files(filter.session_transcripts)
             either = [(self._tantivy.Occur.Should, part) for part in (session, files)]
-            yield query.boolean_query(either)
+            yield self._tantivy.Query.boolean_query(either)
         if filter.prefix is not None and "" not in filter.prefix:
             below = [
                 path
@@ -312,6 +338,10 @@ class ArchiveEngine:
         return self._tantivy.Query.term_query(self._schema, field, value)
 
     def _count(self, name: str) -> int:
+        if self._deleted:
+            # those that are deleted still count
+            found = self._searcher.search(self._term(name), limit=1).count
+            return found or 0
         count: int = self._searcher.doc_freq(_field(name), name)
         return count
 
@@ -331,7 +361,11 @@ class ArchiveEngine:
         return documents
 
     def _drop(self, paths: list[str]) -> None:
-        """Let the store index files again that have changed unseen."""
+        """Remove files that have changed; what is here of them does not count in any case."""
+        try:
+            self._begin(patience=0.0)
+        except Busy:
+            return
         for path in paths:
             self.remove(path)
         self.commit()
@@ -345,18 +379,21 @@ class ArchiveEngine:
             self._drop(changed)
 
     def _open(self) -> None:
-        """Open the index; one that is damaged or of another version is made again."""
-        if self._files and not (self._folder / "index" / "meta.json").exists():
-            self._make_again()
-            return
+        """Open the index; one that is damaged, or of another version, is made again."""
+        self._index = self._open_whole()
+        if self._index is None:
+            self.rebuild()
+
+    def _open_whole(self) -> Any:
+        """Return the index; None if it lacks rows that are in the list."""
+        if self._is_damaged:
+            return None
         try:
-            self._index = self._open_index()
-            held = self._index.searcher().num_docs
+            index = self._open_index()
+            held = index.searcher().num_docs
         except (ValueError, OSError, RuntimeError):
-            self._make_again()
-            return
-        if held < sum(file["messages"] for file in self._files.values()):
-            self._make_again()
+            return None
+        return index if held >= sum(file["messages"] for file in self._files.values()) else None
 
     def _open_index(self) -> Any:
         folder = self._folder / "index"
@@ -366,37 +403,36 @@ class ArchiveEngine:
         index.register_tokenizer("names", analyzer)
         return index
 
-    def _make_again(self) -> None:
-        if self._making:
-            raise StorageError(
-                f"{self._folder} cannot be made again; remove the folder, and archive again"
-            )
-        self._making = True
-        try:
-            self.rebuild()
-        finally:
-            self._making = False
-
-    _making = False
+    _is_damaged = False
+    _deleted = False
     _next = 1
     _orphans: Sequence[int] = ()
 
-    def _begin(self) -> Any:
+    def _begin(self, patience: float = PATIENCE) -> Any:
         """Return the writer; take the lock of the archive for the time until the commit."""
-        if self._writer is None:
-            self._lock = self._locked()
-            self._lock.__enter__()
-            try:
-                self._read_list()
-                self._index = self._open_index()
-                self._writer = self._make_writer()
-            except BaseException:
-                self._end()
-                raise
-            numbers = [file["id"] for file in self._files.values()]
-            known = orjson.loads(self._text() or b"{}").get("next", 1)
-            self._next = max([known, *(number + 1 for number in numbers)])
-            self._orphans = self._unlisted(known)
+        if self._writer is not None:
+            return self._writer
+        self._lock = self._side.locked("lock", patience)
+        self._lock.__enter__()
+        try:
+            self._read_list()
+            self._index = self._open_whole()
+            again: list[str] = []
+            if self._index is None:
+                again = [path for path, file in self._files.items() if self._is_same(path, file)]
+                self._added = {path: None for path in self._files if path not in again}
+                self._core.remove_archive_index()
+                self._index, self._is_damaged, self._deleted = self._open_index(), False, False
+            self._writer = self._make_writer()
+            self._orphans = [] if again else self._unlisted()
+            # a number is never used again, also not one of a killed move
+            used = [*self._orphans, *(file["id"] for file in self._files.values())]
+            self._next = max([self._known.get("next", 1), *(number + 1 for number in used)])
+            for path in again:
+                self.add(path, self._core.read_bytes(path))
+        except BaseException:
+            self._end()
+            raise
         return self._writer
 
     def _make_writer(self) -> Any:
@@ -411,28 +447,23 @@ class ArchiveEngine:
                     raise Busy(f"{self._folder} is held by another; try again") from error
                 time.sleep(0.05)
 
-    def _unlisted(self, known: int) -> list[int]:
+    def _unlisted(self) -> list[int]:
         """Return the numbers of files that a killed move has left."""
-        listed = {file["id"] for file in self._files.values()}
         self._index.reload()
         searcher = self._index.searcher()
-        held = sum(file["messages"] for file in self._files.values())
-        if searcher.num_docs <= held:
+        if searcher.num_docs <= sum(file["messages"] for file in self._files.values()):
             return []
-        end = known + 100_000
-        return [n for n in range(end) if n not in listed and searcher.doc_freq("f", n)]
+        every = self._tantivy.Query.all_query()
+        (last, _), *_ = searcher.search(every, limit=1, order_by_field="f").hits
+        listed = {file["id"] for file in self._files.values()}
+        numbers = (number for number in range(last + 1) if number not in listed)
+        return [number for number in numbers if searcher.doc_freq("f", number)]
 
     def _end(self) -> None:
         self._writer, self._added, self._orphans = None, {}, ()
         if self._lock is not None:
             lock, self._lock = self._lock, None
             lock.__exit__(None, None, None)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with self._side.locked("lock", PATIENCE):
-            yield
 
     def _stat(self, path: str) -> tuple[int, int]:
         _, size, mtime, _ = self._core.stamp(path)
@@ -459,11 +490,19 @@ class ArchiveEngine:
             known = orjson.loads(self._text() or b"{}")
         except orjson.JSONDecodeError:
             known = {}
-        self._files = known.get("files", {}) if known.get("version") == VERSION else {}
+        self._known = known
+        self._files = known.get("files", {})
+        self._is_damaged |= bool(self._files) and known.get("version") != VERSION
+        self._deleted = bool(known.get("deleted"))
         self._stamp = stamp
 
     def _write_list(self, files: dict[str, dict[str, Any]]) -> None:
-        text = {"version": VERSION, "next": self._next, "files": files}
+        text = {
+            "version": VERSION,
+            "next": self._next,
+            "deleted": self._deleted and bool(files),
+            "files": files,
+        }
         with self._side.handle(f"{LIST}.new", "r+") as file:
             file.truncate(0)
             file.write(orjson.dumps(text))
@@ -477,8 +516,9 @@ class ArchiveEngine:
         builder.add_text_field("t", tokenizer_name="names", index_option="freq")
         builder.add_text_field("s", tokenizer_name="names", index_option="freq")
         builder.add_unsigned_field("f", indexed=True, fast=True)
+        builder.add_unsigned_field("p", indexed=True, fast=True)
         builder.add_unsigned_field("u", indexed=True, fast=True)
-        for name in ("o", "n", "l", "p", "r", "w", "b", "a", "h"):
+        for name in ("o", "n", "l", "r", "w", "b", "a", "h"):
             builder.add_unsigned_field(name, fast=True)
         builder.add_integer_field("d", fast=True)
         return builder.build()
@@ -497,6 +537,12 @@ def _field(name: str) -> str:
 
 def _beside(name: str) -> str:
     return ("b" if name[0] == "c" else "v") + name[1:]
+
+
+def _field_names(pattern: str, terms: list[str]) -> list[str]:
+    """Return the names that are counted for `field:word`: of most fields those of all text."""
+    letter = {"heading": "h", "title": "h", "speaker": "p"}.get(pattern.partition(":")[0])
+    return [letter + name for name in terms if name[0] in TEXT] if letter else terms
 
 
 def _is_near(word: str, term: str, typos: int) -> bool:

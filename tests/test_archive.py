@@ -1,0 +1,259 @@
+"""The archive beside a store: what is moved, found, changed, forgotten; and what crashes leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import commonplace
+from commonplace import QueryError, Store, cli
+from commonplace.engines.archive import ArchiveEngine
+from commonplace.errors import CommonplaceError
+
+OLD, NEW = "sessions/p/2025-01-01-old/messages.jsonl", "sessions/p/2026-01-01-new/messages.jsonl"
+
+
+def line(text: str, session: str, day: str, role: str = "user") -> str:
+    """Return a message."""
+    fields = {"role": role, "content": text, "session": session, "timestamp": f"{day}T08:00:00Z"}
+    return json.dumps(fields) + "\n"
+
+
+@pytest.fixture
+def memory(root: Path) -> Path:
+    """Return a root with a note, an old session and a new one."""
+    for path, session, day in ((OLD, "old", "2025-01-01"), (NEW, "new", "2026-01-01")):
+        at = root / path
+        at.parent.mkdir(parents=True)
+        at.write_text(
+            line("Where is the kettle?", session, day)
+            + line(f"The {session} kettle is by the river.", session, day, "assistant")
+            + line("And the tea?", session, day)
+        )
+    (root / "tea.md").write_text("# Tea\n\nGreen tea.\n")
+    return root
+
+
+def found(store: Store, query: str, **fields: object) -> list[tuple[str, bool]]:
+    """Return citation of each hit, and whether it comes from the archive."""
+    return [(hit.citation, hit.archived) for hit in store.search(query, **fields)]  # type: ignore[arg-type]
+
+
+def test_old_sessions_are_archived_and_found_as_before(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        before = [(hit.citation, hit.score, hit.snippet) for hit in store.search("kettle tea")]
+        bytes_before = store.status().index_bytes
+        plan = store.archive(older="2025-06-01", dry_run=True)
+        assert (plan.sessions, plan.messages, plan.moved) == ([OLD], 3, False)
+        assert store.status().archived == 0
+        done = store.archive(older="2025-06-01")
+        assert (done.sessions, done.moved) == ([OLD], True)
+        after = store.search("kettle tea")
+        assert [(hit.citation, hit.score, hit.snippet) for hit in after] == before
+        assert {hit.path for hit in after if hit.archived} == {OLD}
+        status = store.status()
+        assert (status.archived, status.archived_messages, status.messages) == (1, 3, 3)
+        assert (status.transcripts, status.skipped) == (2, [])
+        assert status.index_bytes <= bytes_before
+        # the file is there as ever
+        assert [match.path for match in store.grep("old kettle")] == [OLD]
+        assert "And the tea?" in store.read(OLD)
+        assert store.verify().differences == []
+        assert {one.path: one.messages for one in store.sessions()} == {OLD: 3, NEW: 3}
+        assert store.archive(older="2025-06-01").sessions == []
+    with commonplace.open(memory) as again:
+        assert [
+            (hit.citation, hit.score, hit.snippet) for hit in again.search("kettle tea")
+        ] == before
+
+
+def test_where_to_look(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        assert found(store, "kettle", archive="only") == []
+        store.archive(sessions=["old"])
+        assert {path.partition("#")[0] for path, _ in found(store, "kettle", archive="no")} == {NEW}
+        assert {path.partition("#")[0] for path, _ in found(store, "kettle", archive="only")} == {
+            OLD
+        }
+        both = found(store, "kettle")
+        assert [archived for _, archived in both] == [path.startswith(OLD) for path, _ in both]
+        assert [path for path, _ in found(store, '"new kettle"')] == [f"{NEW}#L1-L2"]
+        assert [path for path, _ in found(store, '"old kettle"')] == [f"{OLD}#L1-L2"]
+        assert len(found(store, '"kettle old"')) == 4
+        assert found(store, "kettle", session="old")[0] == (f"{OLD}#L1-L2", True)
+        assert found(store, "kettle", prefix="sessions/q") == []
+        with pytest.raises(ValueError, match="archive is"):
+            store.search("tea", archive="perhaps")  # type: ignore[arg-type]
+        with pytest.raises(QueryError):
+            store.archive(sessions=["nobody"])
+
+
+def test_the_oldest_are_archived_until_few_enough_bytes_are_left(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        assert store.archive(over=10_000, dry_run=True).sessions == []
+        assert store.archive(over=400, dry_run=True).sessions == [OLD]
+        assert store.archive(over=0, dry_run=True).sessions == [OLD, NEW]
+        with pytest.raises(ValueError, match="bytes"):
+            store.archive(over=-1)
+
+
+def test_a_changed_file_is_indexed_in_memory_again(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old"])
+        with (memory / OLD).open("a") as file:
+            file.write(line("A zebra drinks.", "old", "2025-01-02"))
+        assert (f"{OLD}#L4", False) in found(store, "zebra")
+        assert {archived for _, archived in found(store, "kettle")} == {False}
+        assert len(found(store, "kettle")) == 4
+        assert store.status().archived == 0
+        store.archive(sessions=["old"])
+        assert (f"{OLD}#L4", True) in found(store, "zebra")
+        # as large as before, and changed behind our back
+        text = (memory / OLD).read_text().replace("zebra", "horse")
+        stamp = (memory / OLD).stat()
+        (memory / OLD).write_text(text)
+        os.utime(memory / OLD, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        assert found(store, "horse zebra", archive="only") == []
+        (memory / OLD).unlink()
+        assert {path.partition("#")[0] for path, _ in found(store, "kettle")} == {NEW}
+
+
+def test_what_is_forgotten_leaves_the_archive(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old", "new"])
+        assert len(found(store, "kettle")) == 4
+        plan = store.forget("old kettle", dry_run=True)
+        store.forget("old kettle", token=plan.token)
+        held = b"".join(
+            file.read_bytes() for file in (memory / ".commonplace").rglob("*") if file.is_file()
+        )
+        assert b"old kettle" not in held
+        hits = store.search("kettle river")
+        assert not any("old kettle" in hit.text for hit in hits)
+        assert (f"{NEW}#L1-L2", True) in [(hit.citation, hit.archived) for hit in hits]
+
+
+@pytest.mark.parametrize("loss", ["torn", "gone", "empty"])
+def test_a_damaged_index_is_made_again(memory: Path, loss: str) -> None:
+    with commonplace.open(memory) as store:
+        before = [(path, path.startswith(OLD)) for path, _ in found(store, "kettle")]
+    # by another process, for this one would still have it mapped
+    subprocess.run([sys.executable, "-c", ARCHIVES, memory, "old"], check=True, timeout=60)
+    folder = memory / ".commonplace/archive/index"
+    for file in folder.iterdir():
+        if loss == "gone":
+            file.unlink()
+        elif loss == "empty" and file.name == "meta.json":
+            file.write_text("")
+        elif file.suffix in {".store", ".term", ".idx", ".fast"}:
+            file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    with commonplace.open(memory) as store:
+        assert found(store, "kettle") == before
+
+
+ARCHIVES = """
+import commonplace, sys
+with commonplace.open(sys.argv[1]) as store:
+    store.archive(sessions=sys.argv[2:])
+"""
+KILLED = """
+import os, sys
+import commonplace
+from commonplace.engines.archive import ArchiveEngine as Engine
+
+at, steps = int(sys.argv[2]), [0]
+def dies(method):
+    def wrapped(*given, **named):
+        steps[0] += 1
+        if steps[0] == at:
+            os._exit(9)
+        done = method(*given, **named)
+        steps[0] += 1
+        if steps[0] == at:
+            os._exit(9)
+        return done
+    return wrapped
+
+for name in ("add", "commit", "_write_list", "refresh"):
+    setattr(Engine, name, dies(getattr(Engine, name)))
+with commonplace.open(sys.argv[1]) as store:
+    store.archive(older="2027-01-01")
+"""
+
+
+@pytest.mark.parametrize("at", range(1, 9))
+def test_a_killed_move_leaves_each_message_in_one_of_the_two(memory: Path, at: int) -> None:
+    with commonplace.open(memory) as store:
+        before = sorted(path for path, _ in found(store, "kettle tea river", limit=30))
+    done = subprocess.run([sys.executable, "-c", KILLED, memory, str(at)], check=False, timeout=60)
+    assert done.returncode in (0, 9)
+    with commonplace.open(memory) as store:
+        assert sorted(path for path, _ in found(store, "kettle tea river", limit=30)) == before
+        store.archive(older="2027-01-01")
+        assert sorted(path for path, _ in found(store, "kettle tea river", limit=30)) == before
+        assert store.status().archived == 2
+
+
+def test_two_processes_share_the_archive(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.search("kettle")
+        both = [
+            subprocess.Popen([sys.executable, "-c", ARCHIVES, memory, name])
+            for name in ("old", "new")
+        ]
+        assert [one.wait(60) for one in both] == [0, 0]
+        assert {archived for _, archived in found(store, "kettle")} == {True}
+        assert store.status().archived == 2
+
+
+def test_without_tantivy_the_error_says_what_to_install(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old"])
+    monkeypatch.setitem(sys.modules, "tantivy", None)
+    with commonplace.open(memory) as store:
+        with pytest.raises(CommonplaceError, match=r"commonplace\[archive\]"):
+            store.search("kettle")
+        assert len(store.search("kettle", archive="no")) == 2
+
+
+def test_a_list_that_is_no_list_archives_nothing(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old"])
+        (memory / ".commonplace/archive/files.json").write_text("{")
+        assert {archived for _, archived in found(store, "kettle")} == {False}
+        assert len(found(store, "kettle")) == 4
+
+
+def test_the_command(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = ["--root", str(memory)]
+    assert cli.run([*root, "archive"]) == 2
+    assert cli.run([*root, "archive", "--older", "2025-06-01", "--dry-run"]) == 0
+    assert "to archive: 1 transcripts with 3 messages" in capsys.readouterr().out
+    assert cli.run([*root, "archive", "--over", "0.3kb", "--session", "new", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["messages"] == 6
+    assert cli.run([*root, "search", "kettle", "--archive", "only"]) == 0
+    assert "(archived)" in capsys.readouterr().out
+    assert cli.run([*root, "search", "kettle", "--archive", "no"]) == 1
+    assert cli.run([*root, "archive", "--over", "much"]) == 2
+
+
+def test_the_engine_is_small_to_look_at(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old"])
+        engine = ArchiveEngine(store)
+        size = engine.stats()
+        assert (size.files, size.documents) == (1, 3)
+        assert size.bytes > 0
+        assert engine.holds(OLD)
+        assert "archive" in repr(engine)
+        began = time.perf_counter()
+        engine.refresh()
+        assert time.perf_counter() - began < 5
