@@ -58,7 +58,7 @@ pub fn search(
     let allows = filter
         .map(|filter| Box::new(move |document: u32| filter.passes(document)) as DocPredicate<'_>);
     // a document without all words of a phrase need not be scored or read
-    let phrases = QueryPhrases::new(query, catalog, interrupt)?;
+    let phrases = QueryPhrases::new(query, catalog, expander, interrupt)?;
     let requires = phrases
         .is_required()
         .then(|| Box::new(|document| phrases.has_words_in(document)) as DocPredicate<'_>);
@@ -122,7 +122,7 @@ pub fn explain(
     if !has_speakers(catalog) {
         return Ok((score, lines));
     }
-    let phrases = QueryPhrases::new(query, catalog, scorer.interrupt)?;
+    let phrases = QueryPhrases::new(query, catalog, expander, scorer.interrupt)?;
     let mut accept = |document| phrases.accept(document, text);
     let mut best = best(&scorer, session_rescore::WINDOW, &mut accept)?;
     let score_of = |best: &[Scored]| {

@@ -12,12 +12,16 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{Catalog, DocIds, FileMeta};
 use crate::error::{Interrupt, Result};
 use crate::index::bm25f::{Bm25f, Counts, Field, Lengths};
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::codec::Impact;
 use crate::index::postings::reader::PostingList;
 use crate::index::postings::tf_profiles::ProfileSummary;
 use crate::index::topk::collector::Scoring;
-use crate::search::query_concept::{ConceptList, QueryConcept, form_weight, is_role};
+use crate::search::query_concept::{
+    ConceptKind, ConceptList, QueryConcept, TermConcept, form_weight, is_role,
+};
 use crate::search::turns::TurnFinder;
+use crate::text::language::readings::stem_in;
 use crate::text::query_terms::QueryTerm;
 use crate::text::tokens::TermForm;
 
@@ -126,41 +130,60 @@ impl<'a> QueryScorer<'a> {
         self.by_concept.into_keys().chain(self.combined).collect()
     }
 
-    /// Adds a word of the query and returns its number, if it is known; a word that no document
-    /// holds adds no concept.
-    pub fn add_term(&mut self, term: &QueryTerm) -> Option<u32> {
+    /// Adds a word of the query and returns in how many texts it is as it is spelled; a word that
+    /// no document holds adds no concept.
+    ///
+    /// No document is in two languages, so what its concepts weigh comes from the sums of their
+    /// document frequencies.
+    pub fn add_term(&mut self, term: &QueryTerm) -> u32 {
+        self.add_concepts(term, prefixes(term));
+        let (is_known, freqs, spelled) = self.add_concepts(term, meanings(term));
+        // the parts of an identifier are terms too
+        if is_known || term.form != TermForm::Whole {
+            let doc_freq = freqs.scored(is_role(term));
+            self.asked += form_weight(term.form) * self.formula.idf(doc_freq);
+        }
+        if !is_known && term.form != TermForm::Whole {
+            self.unknown.push(term.text.clone());
+        }
+        spelled.scored(0)
+    }
+
+    /// Adds the concepts of a word in all languages that it is read in, as far as documents hold
+    /// them. Returns whether any does, with the sum of the document frequencies of the concepts and
+    /// of those of the word as it is spelled.
+    fn add_concepts<'t>(
+        &mut self,
+        term: &QueryTerm,
+        meanings: impl Iterator<Item = (&'t str, Option<&'t str>, ConceptKind)>,
+    ) -> (bool, DocFreqs, WordDocFreqs) {
         let index = &self.catalog.index;
         let lexicon = index.lexicon();
-        let word = lexicon.words.get(&term.text);
-        let entry = word.map(|word| index.entry(word));
-        let by_stem = || {
-            let stem = lexicon.stems.get(term.stem.as_deref()?)?;
-            Some(lexicon.concept_of_stem[stem as usize])
-        };
-        let of_form = form_weight(term.form);
-        let concept = entry.map(|entry| entry.concept).or_else(by_stem);
-        let known = concept.map(|concept| (concept, index.doc_freqs(concept)));
-        let Some((concept, doc_freqs)) = known.filter(|(_, doc_freqs)| doc_freqs.any > 0) else {
-            // the parts of an identifier are terms too
-            if term.form != TermForm::Whole {
-                self.asked += of_form * self.formula.idf(0);
-                self.unknown.push(term.text.clone());
-            }
-            return word;
-        };
-        let is_role = is_role(term);
-        let doc_freq = doc_freqs.scored(is_role);
-        self.asked += of_form * self.formula.idf(doc_freq);
-        let at = *self.by_concept.entry(concept).or_insert_with(|| {
-            self.concepts.push(QueryConcept::new(term, concept, doc_freq));
-            self.concepts.len() - 1
-        });
-        let spelling = word.zip(entry);
-        let variant = spelling.map(|(word, entry)| {
-            (entry.variant as u16, index.word_doc_freqs(word).scored(doc_freqs.of_role(is_role)))
-        });
-        self.concepts[at].add_word(term, &doc_freqs, variant, &self.formula);
-        word
+        let mut found = Vec::with_capacity(1 + term.readings.len());
+        let (mut doc_freqs, mut spelled) = (DocFreqs::default(), WordDocFreqs::default());
+        for (text, stem, kind) in meanings {
+            let word = lexicon.words.get(text);
+            let entry = word.map(|word| index.entry(word));
+            let by_stem = || Some(lexicon.concept_of_stem[lexicon.stems.get(stem?)? as usize]);
+            let concept = entry.map(|entry| entry.concept).or_else(by_stem);
+            let known = concept.map(|concept| (concept, index.doc_freqs(concept)));
+            let Some((concept, freqs)) = known.filter(|(_, freqs)| freqs.any > 0) else { continue };
+            doc_freqs = doc_freqs.plus(freqs);
+            let of_word =
+                word.map_or_else(WordDocFreqs::default, |word| index.word_doc_freqs(word));
+            spelled = spelled.plus(of_word);
+            let variant = entry.filter(|_| of_word.any > 0).map(|entry| entry.variant as u16);
+            found.push(TermConcept { concept, stem, variant, kind });
+        }
+        let doc_freq = doc_freqs.scored(is_role(term));
+        for one in &found {
+            let at = *self.by_concept.entry(one.concept).or_insert_with(|| {
+                self.concepts.push(QueryConcept::new(term, one, doc_freq));
+                self.concepts.len() - 1
+            });
+            self.concepts[at].add_word(term, one, (&doc_freqs, spelled), &self.formula);
+        }
+        (!found.is_empty(), doc_freqs, spelled)
     }
 
     /// Validates the lists of the query, which can be interrupted, before they are opened.
@@ -237,6 +260,26 @@ impl<'a> QueryScorer<'a> {
         }
         sum
     }
+}
+
+/// Returns the terms that a word of a query is in each language, with its stems.
+fn meanings(term: &QueryTerm) -> impl Iterator<Item = (&str, Option<&str>, ConceptKind)> {
+    let kind = |prefix: &Option<String>| match prefix {
+        Some(_) => ConceptKind::WithPrefix,
+        None => ConceptKind::Plain,
+    };
+    let read = term.readings.iter().map(move |one| {
+        let kind = if one.by_accents { ConceptKind::ByAccents } else { kind(&one.prefix) };
+        (&*one.term, Some(one.stem()), kind)
+    });
+    std::iter::once((&*term.text, term.stem.as_deref(), kind(&term.prefix))).chain(read)
+}
+
+/// Returns the terms for what begins like a word of a query.
+fn prefixes(term: &QueryTerm) -> impl Iterator<Item = (&str, Option<&str>, ConceptKind)> {
+    let read = term.readings.iter().filter_map(|one| one.prefix.as_deref());
+    let all = term.prefix.as_deref().into_iter().chain(read);
+    all.map(|prefix| (prefix, stem_in(prefix), ConceptKind::Prefix))
 }
 
 /// Says whether a field counts only once.
