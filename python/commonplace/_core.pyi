@@ -649,14 +649,20 @@ class QueryNames:
         QueryError: The query is empty.
     """
 
-    def __new__(cls, query: str, weights: Weights | None = None) -> QueryNames: ...
+    def __new__(
+        cls,
+        query: str,
+        weights: Weights | None = None,
+        languages: Sequence[str] | None = None,
+    ) -> QueryNames:
+        """Read the words of the query in the languages with these codes; by default in all."""
     query: str
     names: list[str]
     """The names to count documents by."""
     patterns: list[tuple[str, Literal["prefix", "fuzzy", "field"], int, list[str]]]
     """Name, kind, most typos, and the prefix, the word, or the names of the field's words."""
-    phrases: list[list[tuple[str, str]]]
-    """For each phrase its concepts: a document has one name of each pair."""
+    phrases: list[list[list[str]]]
+    """For each phrase the names of its words: a document has one name of each word."""
     excludes: bool
     """Whether documents are left out for what they say."""
     def weights(self, stats: CollectionStats) -> list[tuple[str, float]]: ...

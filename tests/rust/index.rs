@@ -180,9 +180,11 @@ fn check(
     Ok(())
 }
 
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 40] = [
     "run",
+    "das Haus ist nicht",
     "running",
+    "Häuser",
     "runs",
     "ran",
     "the",
@@ -205,11 +207,25 @@ const WORDS: [&str; 24] = [
     "Melanie",
     "naïve",
     "--flag",
+    "bán của không",
+    "bạn",
+    "стали",
+    "стальной и",
+    "está la casa",
+    "die",
+    "Verwaltung",
+    "verwalten",
+    "v2 die",
+    "das",
+    "la",
+    "tes",
+    "no sé",
+    "café",
 ];
 
 /// Words of which the first are frequent and the last rare.
 fn words(most: usize) -> impl Strategy<Value = String> {
-    prop::collection::vec((0usize..24, 0usize..24), 0..most).prop_map(|picks| {
+    prop::collection::vec((0..WORDS.len(), 0..WORDS.len()), 0..most).prop_map(|picks| {
         let picked: Vec<&str> = picks.iter().map(|&(a, b)| WORDS[a.min(b)]).collect();
         picked.join(" ")
     })

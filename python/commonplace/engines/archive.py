@@ -192,7 +192,7 @@ class ArchiveEngine:
             return []
         places = list(self._places(filter))
         fields = list(self._fields(filter))
-        phrases = [self._union(list(pair)) for phrase in names.phrases for pair in phrase]
+        phrases = [self._union(word) for phrase in names.phrases for word in phrase]
         best = self._best([asked, *phrases, *places, *fields], count)
         # the neighbours of what does not pass may pass
         near = self._best([asked, *places], NEAR) if fields or phrases else best[:NEAR]

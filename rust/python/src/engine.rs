@@ -265,11 +265,17 @@ pub struct QueryNames {
 #[pymethods]
 impl QueryNames {
     #[new]
-    #[pyo3(signature = (query, weights = None))]
-    fn new(py: Python<'_>, query: Text, weights: Option<&Weights>) -> PyResult<Self> {
+    #[pyo3(signature = (query, weights = None, languages = None))]
+    fn new(
+        py: Python<'_>,
+        query: Text,
+        weights: Option<&Weights>,
+        languages: Option<Vec<String>>,
+    ) -> PyResult<Self> {
         let weights = weights_or_default(weights);
-        let names =
-            detached(py, |interrupt| query_names::QueryNames::parse(&query, &weights, interrupt))?;
+        let names = detached(py, |interrupt| {
+            query_names::QueryNames::parse(&query, &weights, languages.as_deref(), interrupt)
+        })?;
         Ok(Self { text: query.into(), names })
     }
 
@@ -302,11 +308,8 @@ impl QueryNames {
     }
 
     #[getter]
-    fn phrases(&self) -> Vec<Vec<(String, String)>> {
-        let phrases = self.names.phrases().into_iter();
-        phrases
-            .map(|phrase| phrase.into_iter().map(|names| (names.text, names.beside)).collect())
-            .collect()
+    fn phrases(&self) -> Vec<Vec<Vec<String>>> {
+        self.names.phrases()
     }
 
     #[getter]

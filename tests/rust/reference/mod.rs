@@ -3,16 +3,18 @@
 #![allow(dead_code, missing_docs)]
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use commonplace_core::catalog::extract::{Corpus, IndexInput, note};
 use commonplace_core::catalog::message_inputs::MessageInputs;
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
+use commonplace_core::text::language::detection::{DOCUMENT_MARGIN, Votes, vote_of};
+use commonplace_core::text::language::readings::{LanguageId, prefix_of, stem_in};
 use commonplace_core::text::language::stems::stem;
-use commonplace_core::text::query_terms::query_terms;
+use commonplace_core::text::query_terms::{QueryTerm, query_terms};
 use commonplace_core::text::segmentation;
-use commonplace_core::text::tokens::{self, TermForm};
+use commonplace_core::text::tokens::{self, Term, TermForm};
 
 /// A document as the reference stores it.
 #[derive(Default)]
@@ -23,6 +25,7 @@ pub struct Document {
     pub time: Option<i64>,
     pub role: String,
     session: String,
+    language: LanguageId,
 }
 
 /// The position of a document: path and first byte.
@@ -35,9 +38,44 @@ pub struct Reference {
     pub documents: BTreeMap<Position, Document>,
 }
 
-/// English words with one stem are one concept; any other token is its own.
+/// Words with one stem are one concept; any other token is its own.
 fn concept(text: &str, stem: Option<&str>) -> String {
     stem.map_or_else(|| format!("={text}"), |stem| format!("~{stem}"))
+}
+
+/// What a word of a query means in one language: concept, word, and the shares of the weight that
+/// the two have.
+struct Meaning {
+    concept: String,
+    word: String,
+    shares: (f64, f64),
+    is_prefix: bool,
+}
+
+/// Returns what a word means in each of the languages that it is read in.
+fn meanings(term: &QueryTerm) -> Vec<Meaning> {
+    let third = 1.0 / 3.0;
+    let mut all = Vec::new();
+    let mut add = |word: &str, stem: Option<&str>, prefix: Option<&str>, by_accents: bool| {
+        let shares = match (stem, prefix) {
+            (None, _) => (1.0, 0.0),
+            _ if by_accents => (0.2, 0.8),
+            (_, Some(_)) => (third, third),
+            _ => (2.0 * third, third),
+        };
+        let concept_of = concept(word, stem);
+        all.push(Meaning { concept: concept_of, word: word.to_owned(), shares, is_prefix: false });
+        if let Some(prefix) = prefix {
+            let concept = concept(prefix, stem_in(prefix));
+            let (word, shares) = (prefix.to_owned(), (third, 0.0));
+            all.push(Meaning { concept, word, shares, is_prefix: true });
+        }
+    };
+    add(&term.text, term.stem.as_deref(), term.prefix.as_deref(), false);
+    for one in &term.readings {
+        add(&one.term, Some(one.stem()), one.prefix.as_deref(), one.by_accents);
+    }
+    all
 }
 
 impl Reference {
@@ -138,51 +176,79 @@ impl Reference {
             .enumerate()
             .map(|(at, word)| (word, if in_question[at] { 1.5 } else { 1.0 }))
             .collect();
-        for term in query_terms(&words, |word| stem(word).map(Cow::into_owned)) {
-            let concept = concept(&term.text, term.stem.as_deref());
+        let held: BTreeSet<LanguageId> = self.documents.values().map(|d| d.language).collect();
+        let languages: Vec<LanguageId> = LanguageId::all().filter(|l| held.contains(l)).collect();
+        for term in query_terms(&words, &languages, |word| stem(word).map(Cow::into_owned)) {
             let times =
                 f64::from(term.times) * if term.form == TermForm::Character { 0.5 } else { 1.0 };
             let shown = term.stem.as_deref().unwrap_or(&term.text);
-            let share = if term.stem.is_some() { 2.0 / 3.0 } else { 1.0 };
             let is_role = ROLES.contains(&shown);
-            let counts = |d: &Document| d.concepts.get(&concept).map(|w| sum_of(w.values()));
-            let speaks_as =
-                |d: &Document| is_role && counts(d).is_some_and(|c| c[Field::Speaker as usize] > 0);
-            let any = share * self.text_idf(speaks_as, counts);
-            if any == 0.0 {
-                continue;
-            }
-            let in_field = |fields: &'static [Field]| {
-                let holds = |counts: &Counts| fields.iter().any(|&f| counts[f as usize] > 0);
-                self.idf(|d| d.concepts.get(&concept).is_some_and(|w| w.values().any(holds)))
-            };
-            let heading = 0.5 * in_field(&[Field::Heading, Field::Title]);
             let speaks = term.form != TermForm::Whole && !is_role;
-            let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
-            let spelled = term.stem.as_ref().map_or(0.0, |_| {
-                self.text_idf(speaks_as, |d| d.concepts.get(&concept)?.get(&term.text).copied())
-                    / 3.0
-            });
-            let (weight, scores) = found.entry(concept.clone()).or_default();
-            *weight += times * (any + spelled);
-            for (place, document) in &self.documents {
-                let Some(words) = document.concepts.get(&concept) else { continue };
-                let saturated = |weight: f64, counts: &[Counts], fields: &[Field]| {
-                    let of = |&f: &Field| self.part(f, counts, &document.lengths, &averages);
-                    let frequency: f64 = fields.iter().map(of).sum();
-                    times * weight * frequency / (f64::from(self.weights.k1) + frequency)
+            let (prefixes, words): (Vec<_>, Vec<_>) =
+                meanings(&term).into_iter().partition(|meaning| meaning.is_prefix);
+            for meanings in [prefixes, words] {
+                // no document is in two languages, so that it holds one of the concepts
+                let counts = |d: &Document| {
+                    let of = |m: &Meaning| d.concepts.get(&m.concept).map(|w| sum_of(w.values()));
+                    meanings.iter().find_map(of)
                 };
-                let all: Vec<Counts> = words.values().copied().collect();
-                let mut score = saturated(any, &all, &Field::ALL);
-                if let Some(own) = words.get(&term.text) {
-                    score += saturated(spelled, &[*own], &Field::ALL);
+                let spelled_counts = |d: &Document| {
+                    let of = |m: &Meaning| d.concepts.get(&m.concept)?.get(&m.word).copied();
+                    meanings.iter().find_map(of)
+                };
+                let speaks_as = |d: &Document| {
+                    is_role && counts(d).is_some_and(|c| c[Field::Speaker as usize] > 0)
+                };
+                let idf = self.text_idf(speaks_as, counts);
+                if idf == 0.0 {
+                    continue;
                 }
-                score += saturated(heading, &all, &[Field::Heading, Field::Title]);
-                score += saturated(speaker, &all, &[Field::Speaker]);
-                *scores.entry(place.clone()).or_default() += score;
+                let in_field = |fields: &[Field]| {
+                    let holds = |counts: Counts| fields.iter().any(|&f| counts[f as usize] > 0);
+                    self.idf(|d| counts(d).is_some_and(holds))
+                };
+                let spelled_idf = self.text_idf(speaks_as, spelled_counts);
+                let heading = 0.5 * in_field(&[Field::Heading, Field::Title]);
+                let speaker = if speaks { 2.0 * in_field(&[Field::Speaker]) } else { 0.0 };
+                for meaning in &meanings {
+                    let (any, spelled) = (meaning.shares.0 * idf, meaning.shares.1 * spelled_idf);
+                    let held = |d: &Document| d.concepts.contains_key(&meaning.concept);
+                    if !self.documents.values().any(held) {
+                        continue;
+                    }
+                    let (weight, scores) = found.entry(meaning.concept.clone()).or_default();
+                    *weight += times * (any + self.spelled_weight(meaning, spelled));
+                    for (place, document) in &self.documents {
+                        let Some(words) = document.concepts.get(&meaning.concept) else { continue };
+                        let saturated = |weight: f64, counts: &[Counts], fields: &[Field]| {
+                            let of =
+                                |&f: &Field| self.part(f, counts, &document.lengths, &averages);
+                            let frequency: f64 = fields.iter().map(of).sum();
+                            times * weight * frequency / (f64::from(self.weights.k1) + frequency)
+                        };
+                        let all: Vec<Counts> = words.values().copied().collect();
+                        let mut score = saturated(any, &all, &Field::ALL);
+                        if let Some(own) = words.get(&meaning.word) {
+                            score += saturated(spelled, &[*own], &Field::ALL);
+                        }
+                        if !meaning.is_prefix {
+                            score += saturated(heading, &all, &[Field::Heading, Field::Title]);
+                            score += saturated(speaker, &all, &[Field::Speaker]);
+                        }
+                        *scores.entry(place.clone()).or_default() += score;
+                    }
+                }
             }
         }
         found
+    }
+
+    /// Returns the weight of a word as it is spelled, if the index knows it in this language.
+    fn spelled_weight(&self, meaning: &Meaning, weight: f64) -> f64 {
+        let has = |d: &Document| {
+            d.concepts.get(&meaning.concept).is_some_and(|words| words.contains_key(&meaning.word))
+        };
+        if self.documents.values().any(has) { weight } else { 0.0 }
     }
 
     /// Returns the turns of a file, each with the positions of its messages: a turn begins with a
@@ -335,22 +401,35 @@ impl Document {
             session: input.session.clone(),
             ..Self::default()
         };
+        let mut votes = Votes::default();
+        for (_, text) in input.fields.iter().filter(|(field, _)| *field != Field::Context) {
+            segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk), 1));
+        }
+        document.language = votes.language(DOCUMENT_MARGIN, |_| true);
         for (field, text) in &input.fields {
-            let field = *field as usize;
             segmentation::each(text, &mut |chunk| {
-                tokens::terms(chunk, &mut |term| {
-                    let words = document
-                        .concepts
-                        .entry(concept(term.text, stem(term.text).as_deref()))
-                        .or_default();
-                    let counts = words.entry(term.text.to_owned()).or_default();
-                    counts[field] = counts[field].saturating_add(1);
-                    let length = &mut document.lengths[field];
-                    *length = length.saturating_add(u16::from(term.counts));
-                });
+                tokens::terms(chunk, &mut |term| document.count(*field as usize, &term));
             });
         }
         document
+    }
+}
+
+impl Document {
+    fn count(&mut self, field: usize, term: &Term<'_>) {
+        let is_word = term.form == TermForm::Word;
+        let reading = if is_word { self.language.read(term.spelled) } else { None };
+        let (word, prefix, counts) = match reading {
+            Some(reading) => (reading.term, reading.prefix, !reading.is_stop_word),
+            None if is_word => (term.text.to_owned(), prefix_of(term.text), term.counts),
+            None => (term.text.to_owned(), None, term.counts),
+        };
+        for word in std::iter::once(word).chain(prefix) {
+            let words = self.concepts.entry(concept(&word, stem(&word).as_deref())).or_default();
+            let counts = words.entry(word).or_default();
+            counts[field] = counts[field].saturating_add(1);
+        }
+        self.lengths[field] = self.lengths[field].saturating_add(u16::from(counts));
     }
 }
 

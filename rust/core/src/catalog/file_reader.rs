@@ -320,6 +320,15 @@ impl FileReader<'_> {
 
     /// Analyzes the words of a document, unless the caller asks to stop.
     fn analyze(&mut self, input: &IndexInput<'_>) -> Option<AnalyzedDocument> {
+        self.add_fields(input)?;
+        if self.lexicon.rereads() {
+            self.add_fields(input)?;
+        }
+        Some(self.lexicon.finish())
+    }
+
+    /// Gives the fields of a document to the lexicon.
+    fn add_fields(&mut self, input: &IndexInput<'_>) -> Option<()> {
         for &(field, text) in &input.fields {
             for piece in segmentation::pieces(text, CHECK_BYTES) {
                 if piece.len() < text.len() && (self.interrupt)() {
@@ -329,7 +338,7 @@ impl FileReader<'_> {
                 self.lexicon.add(field, piece);
             }
         }
-        Some(self.lexicon.finish())
+        Some(())
     }
 }
 

@@ -36,6 +36,17 @@ impl DocFreqs {
         }
     }
 
+    /// Returns the sum of both: those of two concepts that no document holds together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            any: self.any + other.any,
+            text: self.text + other.text,
+            heading: self.heading + other.heading,
+            speaker: self.speaker + other.speaker,
+        }
+    }
+
     /// Returns `n_t` for the idf; of the role of a speaker, how often it speaks, if that is more.
     pub fn scored(&self, is_role: bool) -> u32 {
         scored(self.any, self.text, self.of_role(is_role))
@@ -64,6 +75,12 @@ impl WordDocFreqs {
         if is_in_text(counts) {
             change(&mut self.text);
         }
+    }
+
+    /// Returns the sum of both, as [`DocFreqs::plus`].
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { any: self.any + other.any, text: self.text + other.text }
     }
 
     /// Returns `n_t` for the idf; `of_role` is [`DocFreqs::of_role`] of its concept.

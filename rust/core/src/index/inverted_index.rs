@@ -19,6 +19,7 @@ use crate::index::postings::reader::PostingList;
 use crate::index::postings::validation::Validation;
 use crate::index::prefetch;
 use crate::index::storage::packed_index::PackedIndex;
+use crate::text::language::readings::LanguageId;
 
 /// An inverted index over the documents of a memory.
 #[derive(Debug, Default)]
@@ -254,6 +255,15 @@ impl InvertedIndex {
     /// Returns the document frequencies of a concept.
     pub fn doc_freqs(&self, concept: u32) -> DocFreqs {
         self.doc_freqs.get(concept as usize).copied().unwrap_or_default()
+    }
+
+    /// Returns the languages that some document is read in, beside words read by themselves.
+    pub fn languages(&self) -> Vec<LanguageId> {
+        let is_held = |language: &LanguageId| {
+            let word = self.lexicon.words.get(language.marker());
+            word.is_some_and(|word| self.word_doc_freqs(word).any > 0)
+        };
+        LanguageId::all().filter(is_held).collect()
     }
 
     /// Returns the document frequencies of a word.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use crate::index::bm25f::Totals;
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::search::term_names::{ConceptNames, TermKind};
+use crate::text::language::readings::LanguageId;
 
 /// The statistics by which the documents of a collection are scored for one query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +46,12 @@ impl CollectionStats {
 
     fn count(&self, name: &str) -> u32 {
         self.doc_freqs.get(name).copied().unwrap_or_default()
+    }
+
+    /// Returns the languages that some document is read in, beside words read by themselves.
+    pub(super) fn languages(&self) -> Vec<LanguageId> {
+        let is_held = |one: &LanguageId| self.concept(&ConceptNames::of_language(*one)).any > 0;
+        LanguageId::all().filter(is_held).collect()
     }
 
     /// Returns the document frequencies of a concept.

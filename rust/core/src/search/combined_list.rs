@@ -46,7 +46,8 @@ impl QueryScorer<'_> {
         let any = self.formula.idf(doc_freq);
         self.asked += any;
         let (variants, heading, speaker) = (Vec::new(), 0.0, 0.0);
-        let concept = QueryConcept { name, list, doc_freq, any, variants, heading, speaker };
+        let word = name.clone();
+        let concept = QueryConcept { name, word, list, doc_freq, any, variants, heading, speaker };
         self.concepts.push(concept);
         Ok(())
     }

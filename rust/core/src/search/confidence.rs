@@ -33,11 +33,15 @@ impl QueryScorer<'_> {
 
     /// Says which words of the query a document lacks, those that say most first.
     fn missing(&self, best: &Scored) -> Option<String> {
-        let lacks = |&(at, _): &(usize, _)| self.list(at).find(best.document).is_none();
-        let mut known: Vec<(usize, &QueryConcept)> =
-            self.concepts.iter().enumerate().filter(lacks).collect();
-        known.sort_by(|a, b| b.1.any.total_cmp(&a.1.any));
-        let known = known.into_iter().map(|(_, concept)| concept.name.as_str());
+        let holds = |&at: &usize| self.list(at).find(best.document).is_some();
+        let held = (0..self.concepts.len()).filter(holds).map(|at| &*self.concepts[at].word);
+        let held: Vec<&str> = held.collect();
+        // a word has a concept in each language
+        let lacks = |concept: &&QueryConcept| !held.contains(&&*concept.word);
+        let mut known: Vec<&QueryConcept> = self.concepts.iter().filter(lacks).collect();
+        known.sort_by(|a, b| b.any.total_cmp(&a.any));
+        known.dedup_by(|a, b| a.word == b.word);
+        let known = known.into_iter().map(|concept| concept.name.as_str());
         let unknown = self.unknown.iter().map(String::as_str);
         let words: Vec<&str> = unknown.chain(known).take(MAX_MISSING).collect();
         (!words.is_empty()).then(|| format!("the best match lacks: {}", words.join(", ")))

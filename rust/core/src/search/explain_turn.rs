@@ -30,7 +30,7 @@ pub fn explain_turn(
 ) -> Result<Option<(f32, String)>> {
     let mut scorer = QueryScorer::new(catalog, None, interrupt);
     plan(&mut scorer, catalog, expander, query, &mut SearchResult::default())?;
-    let phrases = QueryPhrases::new(query, catalog, interrupt)?;
+    let phrases = QueryPhrases::new(query, catalog, expander, interrupt)?;
     let finder = TurnFinder::new(catalog);
     let scored =
         scorer.score_turn_of(&finder, document, &mut |message| phrases.accept(message, text));

@@ -35,6 +35,7 @@ use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
 use crate::search::scoring::{DocPredicate, QueryScorer};
 use crate::search::turns::{TurnFinder, Unit};
+use crate::text::language::readings::LanguageId;
 
 /// What is asked of a search, besides its query and its filter.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,7 +78,7 @@ pub fn search<'a>(
     let allows = filter
         .map(|filter| Box::new(move |document: u32| filter.passes(document)) as DocPredicate<'_>);
     // a document without all words of a phrase need not be scored or read
-    let phrases = QueryPhrases::new(query, catalog, interrupt)?;
+    let phrases = QueryPhrases::new(query, catalog, expander, interrupt)?;
     let requires = phrases
         .is_required()
         .then(|| Box::new(|document| phrases.has_words_in(document)) as DocPredicate<'_>);
@@ -137,7 +138,7 @@ pub fn explain(
     if !has_speakers(catalog) {
         return Ok((score, lines));
     }
-    let phrases = QueryPhrases::new(query, catalog, scorer.interrupt)?;
+    let phrases = QueryPhrases::new(query, catalog, expander, scorer.interrupt)?;
     let mut accept = |document| phrases.accept(document, text);
     let mut best = best(&scorer, session_rescore::WINDOW, &mut accept)?;
     let score_of = |best: &[Scored]| {
@@ -155,15 +156,22 @@ pub fn explain(
 /// Returns the statistics of a catalog for a query: by these and those of other documents, all of
 /// them are scored as one collection.
 ///
+/// # Arguments
+/// * `languages`: those that the query is read in; none: those of the documents.
+///
 /// # Errors
 /// [`Error::Interrupted`].
 pub fn collection_stats(
     catalog: &Catalog,
     expander: &Expander,
     query: &Query,
+    languages: Option<&[LanguageId]>,
     interrupt: Interrupt<'_>,
 ) -> Result<CollectionStats> {
     let mut scorer = QueryScorer::new(catalog, None, interrupt).noting();
+    if let Some(languages) = languages {
+        scorer = scorer.read_in(languages);
+    }
     plan(&mut scorer, catalog, expander, query, &mut SearchResult::default())?;
     Ok(scorer.into_noted())
 }

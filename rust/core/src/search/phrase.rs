@@ -3,37 +3,55 @@
 
 use crate::catalog::Catalog;
 use crate::error::{Interrupt, Result};
+use crate::index::dictionary::expansion::Expander;
 use crate::index::postings::reader::PostingList;
 use crate::search::query::{Query, contains_phrase};
+use crate::text::language::SEPARATOR;
 use crate::text::query_terms::{QueryTerm, query_terms};
 
 /// A phrase of a query.
 pub(super) struct Phrase<'a> {
     words: String,
-    /// The posting lists of its terms, `None` if one is unknown: only a document in all of them is
-    /// read.
-    lists: Option<Vec<PostingList<'a>>>,
+    /// The posting lists of each of its terms, one a language, `None` if a term is unknown: only a
+    /// document in one of each term is read.
+    lists: Option<Vec<Vec<PostingList<'a>>>>,
 }
 
 impl<'a> Phrase<'a> {
-    fn new(words: &str, catalog: &'a Catalog, interrupt: Interrupt<'_>) -> Result<Self> {
+    fn new(
+        words: &str,
+        catalog: &'a Catalog,
+        expander: &Expander,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
         let index = &catalog.index;
-        let list = |term: QueryTerm| -> Result<_> {
-            let Some(word) = index.lexicon().words.get(&term.text) else { return Ok(None) };
-            let concept = index.entry(word).concept;
-            index.validate_list(concept, interrupt)?;
-            Ok(Some(index.posting_list(concept)))
+        let lexicon = index.lexicon();
+        let languages = index.languages();
+        let lists = |term: QueryTerm| -> Result<_> {
+            let mut found: Vec<u32> = lexicon.words.get(&term.text).into_iter().collect();
+            if !languages.is_empty() {
+                // phrases are compared without accents, whatever the stem of a word is with them
+                let read = format!("{}{SEPARATOR}", term.text);
+                found.extend(expander.prefix(&lexicon.words, &read, interrupt)?);
+            }
+            let mut concepts: Vec<u32> =
+                found.into_iter().map(|word| index.entry(word).concept).collect();
+            concepts.sort_unstable();
+            concepts.dedup();
+            concepts.iter().try_for_each(|&one| index.validate_list(one, interrupt))?;
+            let lists: Vec<_> = concepts.iter().map(|&one| index.posting_list(one)).collect();
+            Ok(Some(lists).filter(|lists| !lists.is_empty()))
         };
-        let terms = query_terms(&[(words, 1.0)], |_| None);
-        let lists: Vec<_> = terms.into_iter().map(list).collect::<Result<_>>()?;
+        let terms = query_terms(&[(words, 1.0)], &languages, |_| None);
+        let lists: Vec<_> = terms.into_iter().map(lists).collect::<Result<_>>()?;
         Ok(Self { words: words.to_owned(), lists: lists.into_iter().collect() })
     }
 
     /// Says whether a document holds all words of the phrase.
     pub fn has_words_in(&self, document: u32) -> bool {
-        let all =
-            |lists: &Vec<PostingList<'_>>| lists.iter().all(|list| list.find(document).is_some());
-        self.lists.as_ref().is_some_and(all)
+        let any =
+            |lists: &Vec<PostingList<'_>>| lists.iter().any(|list| list.find(document).is_some());
+        self.lists.as_ref().is_some_and(|terms| terms.iter().all(any))
     }
 
     /// Says whether a document holds the phrase.
@@ -54,11 +72,16 @@ impl<'a> QueryPhrases<'a> {
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
-    pub fn new(query: &Query, catalog: &'a Catalog, interrupt: Interrupt<'_>) -> Result<Self> {
-        Ok(Self {
-            required: phrases(&query.phrases, catalog, interrupt)?,
-            excluded: phrases(&query.excluded, catalog, interrupt)?,
-        })
+    pub fn new(
+        query: &Query,
+        catalog: &'a Catalog,
+        expander: &Expander,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
+        let phrases = |texts: &[String]| -> Result<Vec<_>> {
+            texts.iter().map(|words| Phrase::new(words, catalog, expander, interrupt)).collect()
+        };
+        Ok(Self { required: phrases(&query.phrases)?, excluded: phrases(&query.excluded)? })
     }
 
     /// Returns whether there is a phrase that documents must hold.
@@ -76,16 +99,4 @@ impl<'a> QueryPhrases<'a> {
         self.required.iter().all(|phrase| phrase.is_in(document, text))
             && !self.excluded.iter().any(|phrase| phrase.is_in(document, text))
     }
-}
-
-/// Returns the phrases of these texts.
-///
-/// # Errors
-/// [`crate::error::Error::Interrupted`].
-fn phrases<'a>(
-    texts: &[String],
-    catalog: &'a Catalog,
-    interrupt: Interrupt<'_>,
-) -> Result<Vec<Phrase<'a>>> {
-    texts.iter().map(|words| Phrase::new(words, catalog, interrupt)).collect()
 }

@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::index::bm25f::Field;
 use crate::search::query_fields::{self, FilterField, word_end};
+use crate::text::folding::fold;
 use crate::text::segmentation;
 use crate::text::tokens::{self, TermForm};
 
@@ -200,7 +201,7 @@ fn folded(word: &str) -> Option<String> {
     if word.is_empty() || !word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-') {
         return None;
     }
-    Some(tokens::fold(word).into_owned())
+    Some(fold(word).into_owned())
 }
 
 /// Returns the words and characters of a text in order, each behind a space, which no word holds:

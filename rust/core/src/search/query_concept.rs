@@ -6,8 +6,9 @@
 
 use crate::catalog::Catalog;
 use crate::index::bm25f::Bm25f;
-use crate::index::doc_freqs::DocFreqs;
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::search::term_names::{ConceptNames, TermKind};
+use crate::text::language::readings;
 use crate::text::query_terms::QueryTerm;
 use crate::text::tokens::TermForm;
 
@@ -16,6 +17,12 @@ mod weight {
     /// Its stem, and its variant.
     pub const STEM: f32 = 1.0 / 1.5;
     pub const WORD: f32 = 0.5 / 1.5;
+    /// The same where a word with other accents is another word.
+    pub const UNACCENTED: f32 = 0.2;
+    pub const ACCENTED: f32 = 0.8;
+    /// The stem, and what begins like it, in a language that has such terms.
+    pub const STEM_BY_PREFIX: f32 = 1.0 / 3.0;
+    pub const PREFIX: f32 = 1.0 / 3.0;
     /// A single character of an unspaced script says less than a pair.
     pub const CHARACTER: f32 = 0.5;
     /// In a heading or title, and as the name of the speaker.
@@ -33,6 +40,8 @@ const ROLES: [&str; 11] = [
 pub(super) struct QueryConcept {
     /// The name in an explanation.
     pub name: String,
+    /// The word of the query, which can have a concept in each language.
+    pub word: String,
     pub list: ConceptList,
     /// Documents that hold the concept, as they are counted for its weight.
     pub doc_freq: u32,
@@ -44,6 +53,29 @@ pub(super) struct QueryConcept {
     pub heading: f32,
     /// and as the name of the speaker.
     pub speaker: f32,
+}
+
+/// A concept of the index that a word of a query means in one language.
+pub(super) struct TermConcept<'t> {
+    /// The number in the index; none where only other documents of the collection hold it.
+    pub concept: Option<u32>,
+    pub stem: Option<&'t str>,
+    /// The number of the word among the variants of the concept, if documents spell it so.
+    pub variant: Option<u16>,
+    pub kind: ConceptKind,
+}
+
+/// What the weight of a word is divided among.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConceptKind {
+    /// Its stem and the word as it is spelled.
+    Plain,
+    /// The same, and other accents make another word.
+    ByAccents,
+    /// Its stem, the word as it is spelled, and words that begin like it.
+    WithPrefix,
+    /// The last of these.
+    Prefix,
 }
 
 /// The postings of a concept of a query.
@@ -66,9 +98,17 @@ pub(super) fn is_role(term: &QueryTerm) -> bool {
 
 impl QueryConcept {
     /// Makes the concept of a word, without weights yet.
-    pub fn new(term: &QueryTerm, list: ConceptList, doc_freq: u32) -> Self {
+    pub fn new(
+        term: &QueryTerm,
+        found: &TermConcept<'_>,
+        list: ConceptList,
+        doc_freq: u32,
+    ) -> Self {
+        let name = readings::shown(found.stem.unwrap_or(&term.text));
+        let is_prefix = found.kind == ConceptKind::Prefix;
         Self {
-            name: term.stem.as_ref().unwrap_or(&term.text).clone(),
+            name: if is_prefix { format!("{}…", term.text) } else { name.into_owned() },
+            word: term.text.clone(),
             list,
             doc_freq,
             any: 0.0,
@@ -81,25 +121,34 @@ impl QueryConcept {
     /// Adds the weights of a word.
     ///
     /// # Arguments
-    /// * `doc_freqs`: of the concept.
-    /// * `variant`: the number of the word among the variants of the concept, and its document
-    ///   frequency, if documents spell it so.
+    /// * `found`: this concept of the word.
+    /// * `doc_freqs`: of all concepts of the word, and of all words that are spelled like it.
     pub fn add_word(
         &mut self,
         term: &QueryTerm,
-        doc_freqs: &DocFreqs,
-        variant: Option<(u16, u32)>,
+        found: &TermConcept<'_>,
+        (doc_freqs, spelled): (&DocFreqs, WordDocFreqs),
         formula: &Bm25f,
     ) {
         let times = term.times * form_weight(term.form);
-        let n = doc_freqs.scored(is_role(term));
+        let is_role = is_role(term);
+        let n = doc_freqs.scored(is_role);
         let idf = |n: u32| if n > 0 { times * formula.idf(n) } else { 0.0 };
-        if term.stem.is_none() {
+        let (stem, word) = match found.kind {
+            ConceptKind::Plain => (weight::STEM, weight::WORD),
+            ConceptKind::ByAccents => (weight::UNACCENTED, weight::ACCENTED),
+            ConceptKind::WithPrefix => (weight::STEM_BY_PREFIX, weight::WORD),
+            ConceptKind::Prefix => {
+                self.any += weight::PREFIX * idf(n);
+                return;
+            }
+        };
+        if found.stem.is_none() {
             self.any += idf(n);
         } else {
-            self.any += weight::STEM * idf(n);
-            if let Some((number, doc_freq)) = variant {
-                let weight = weight::WORD * idf(doc_freq);
+            self.any += stem * idf(n);
+            if let Some(number) = found.variant {
+                let weight = word * idf(spelled.scored(doc_freqs.of_role(is_role)));
                 match self.variants.iter_mut().find(|(known, _)| *known == number) {
                     Some((_, sum)) => *sum += weight,
                     None => self.variants.push((number, weight)),
@@ -107,7 +156,7 @@ impl QueryConcept {
             }
         }
         self.heading += weight::HEADING * idf(doc_freqs.heading);
-        if term.form != TermForm::Whole && !is_role(term) {
+        if term.form != TermForm::Whole && !is_role {
             self.speaker += weight::SPEAKER * idf(doc_freqs.speaker);
         }
     }
@@ -118,7 +167,8 @@ impl QueryConcept {
         let ConceptList::Indexed(concept) = self.list else {
             return vec![(TermKind::Pattern.name(&self.name), self.any)];
         };
-        let names = ConceptNames::of(lexicon.stem_of(concept), &self.name);
+        let word = lexicon.word(concept, 0).map(|word| lexicon.words.text(word));
+        let names = ConceptNames::of(lexicon.stem_of(concept), word.unwrap_or_default());
         let spelled = self.variants.iter().filter_map(|&(variant, weight)| {
             let word = lexicon.words.text(lexicon.word(concept, variant)?);
             Some((TermKind::Word.name(word), weight))

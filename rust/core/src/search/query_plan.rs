@@ -8,7 +8,8 @@ use crate::index::inverted_index::InvertedIndex;
 use crate::search::query::{Atom, MAX_TERMS, Query};
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
-use crate::text::query_terms::{QueryTerm, query_terms};
+use crate::text::language::readings::{Reading, bare};
+use crate::text::query_terms::query_terms;
 
 /// The additional weight of the words of a question, where the query has other sentences too.
 const QUESTION_WEIGHT: f32 = 0.5;
@@ -54,7 +55,7 @@ pub(super) fn plan(
         for &id in &ids {
             result
                 .terms
-                .add(lexicon.words.text(id), formula.idf(index.word_doc_freqs(id).scored(0)));
+                .add(bare(lexicon.words.text(id)), formula.idf(index.word_doc_freqs(id).scored(0)));
         }
         scorer.add_combined(name, &ids, field)?;
     }
@@ -71,34 +72,35 @@ fn add_words(
     formula: &Bm25f,
     result: &mut SearchResult,
 ) {
-    let mut terms = query_terms(words, |word| index.lexicon().stem(word));
+    let languages = scorer.languages();
+    let mut terms = query_terms(words, &languages, |word| index.lexicon().stem(word));
     if terms.len() > MAX_TERMS {
         let note = format!("only the first {MAX_TERMS} of {} terms were searched", terms.len());
         result.notes.push(note);
         terms.truncate(MAX_TERMS);
     }
     for term in &terms {
-        let word = scorer.add_term(term);
-        let idf = formula.idf(word.map_or(0, |word| index.word_doc_freqs(word).scored(0)));
+        let idf = formula.idf(scorer.add_term(term));
         result.terms.add(&term.text, idf);
-        if let Some(stem) = &term.stem {
-            result.terms.add(stem, idf);
-        }
+        let read = term.readings.iter().map(Reading::stem);
+        term.stem.as_deref().into_iter().chain(read).for_each(|stem| result.terms.add(stem, idf));
     }
+    result.terms.read_in(languages);
 }
 
 /// Returns all variants of the words of a text.
 fn variants_of(text: &str, index: &InvertedIndex) -> Vec<u32> {
     let lexicon = index.lexicon();
-    let terms = query_terms(&[(text, 1.0)], |word| lexicon.stem(word));
-    let of_stem = |term: &QueryTerm| {
-        let stem = lexicon.stems.get(term.stem.as_deref()?)?;
-        let concept = lexicon.concept_of_stem[stem as usize];
+    let terms = query_terms(&[(text, 1.0)], &index.languages(), |word| lexicon.stem(word));
+    let of_stem = |stem: Option<&str>| {
+        let concept = lexicon.concept_of_stem[lexicon.stems.get(stem?)? as usize];
         Some(lexicon.variants(concept))
     };
     let ids = terms.iter().flat_map(|term| {
         let word = lexicon.words.get(&term.text);
-        of_stem(term).unwrap_or_else(|| word.into_iter().collect())
+        let read = term.readings.iter().filter_map(|one| of_stem(Some(one.stem()))).flatten();
+        let by_itself = of_stem(term.stem.as_deref());
+        by_itself.unwrap_or_else(|| word.into_iter().collect()).into_iter().chain(read)
     });
     ids.collect()
 }

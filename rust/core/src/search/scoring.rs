@@ -18,9 +18,12 @@ use crate::index::postings::reader::PostingList;
 use crate::index::postings::tf_profiles::ProfileSummary;
 use crate::index::topk::collector::Scoring;
 use crate::search::collection_stats::CollectionStats;
-use crate::search::query_concept::{ConceptList, QueryConcept, form_weight, is_role};
+use crate::search::query_concept::{
+    ConceptKind, ConceptList, QueryConcept, TermConcept, form_weight, is_role,
+};
 use crate::search::term_names::ConceptNames;
 use crate::search::turns::TurnFinder;
+use crate::text::language::readings::{LanguageId, stem_in};
 use crate::text::query_terms::QueryTerm;
 use crate::text::tokens::TermForm;
 
@@ -43,6 +46,8 @@ pub struct QueryScorer<'a> {
     pub(super) stats: Option<&'a CollectionStats>,
     /// The statistics that were looked up, if they are to be noted.
     noted: Option<Box<CollectionStats>>,
+    /// The languages that the query is read in, if they are not those of the documents.
+    read_in: Option<Vec<LanguageId>>,
     /// Concepts of the index whose lists were combined.
     pub(super) combined: Vec<u32>,
     /// Counts of profiles that exist only in this query, numbered after those of the index.
@@ -87,6 +92,7 @@ impl<'a> QueryScorer<'a> {
             absent: FxHashMap::default(),
             stats: None,
             noted: None,
+            read_in: None,
             combined: Vec::new(),
             query_profiles: Vec::new(),
             by_counts: FxHashMap::default(),
@@ -122,9 +128,39 @@ impl<'a> QueryScorer<'a> {
         self.noted.map(|noted| *noted).unwrap_or_default()
     }
 
+    /// Notes the statistics of words as they are read in some languages, whatever the documents
+    /// are in.
+    #[must_use]
+    pub(super) fn read_in(self, languages: &[LanguageId]) -> Self {
+        Self { read_in: Some(languages.to_vec()), ..self }
+    }
+
+    /// Returns the languages that the documents of the collection are read in.
+    pub(super) fn languages(&mut self) -> Vec<LanguageId> {
+        let own = || self.catalog.index.languages();
+        let languages = match self.stats {
+            Some(stats) => stats.languages(),
+            None => self.read_in.clone().unwrap_or_else(own),
+        };
+        if self.noted.is_some() {
+            let lexicon = self.catalog.index.lexicon();
+            for language in &languages {
+                let word = lexicon.words.get(language.marker());
+                let concept = word.map(|word| self.catalog.index.entry(word).concept);
+                let marker = language.marker();
+                self.concept_doc_freqs((marker, stem_in(marker)), concept);
+            }
+        }
+        languages
+    }
+
     /// Returns the document frequencies of a term, whose concept the index knows or not.
-    fn concept_doc_freqs(&mut self, term: &QueryTerm, concept: Option<u32>) -> DocFreqs {
-        let names = || ConceptNames::of(term.stem.as_deref(), &term.text);
+    fn concept_doc_freqs(
+        &mut self,
+        (text, stem): (&str, Option<&str>),
+        concept: Option<u32>,
+    ) -> DocFreqs {
+        let names = || ConceptNames::of(stem, text);
         if let Some(stats) = self.stats {
             return stats.concept(&names());
         }
@@ -137,14 +173,18 @@ impl<'a> QueryScorer<'a> {
     }
 
     /// Returns the document frequencies of a term as it is spelled.
-    fn word_doc_freqs(&mut self, term: &QueryTerm, word: Option<u32>) -> WordDocFreqs {
+    fn word_doc_freqs(
+        &mut self,
+        (text, stem): (&str, Option<&str>),
+        word: Option<u32>,
+    ) -> WordDocFreqs {
         let doc_freqs = match (self.stats, word) {
-            (Some(stats), _) if term.stem.is_some() => return stats.word(&term.text),
+            (Some(stats), _) if stem.is_some() => return stats.word(text),
             (_, Some(word)) => self.catalog.index.word_doc_freqs(word),
             _ => WordDocFreqs::default(),
         };
-        if let Some(noted) = self.noted.as_mut().filter(|_| term.stem.is_some()) {
-            noted.set_word(&term.text, doc_freqs);
+        if let Some(noted) = self.noted.as_mut().filter(|_| stem.is_some()) {
+            noted.set_word(text, doc_freqs);
         }
         doc_freqs
     }
@@ -186,55 +226,73 @@ impl<'a> QueryScorer<'a> {
         self.by_concept.into_keys().chain(self.combined).collect()
     }
 
-    /// Adds a word of the query and returns its number, if it is known; a word that no document
-    /// holds adds no concept.
-    pub fn add_term(&mut self, term: &QueryTerm) -> Option<u32> {
+    /// Adds a word of the query and returns in how many texts it is as it is spelled; a word that
+    /// no document holds adds no concept.
+    ///
+    /// No document is in two languages, so what its concepts weigh comes from the sums of their
+    /// document frequencies.
+    pub fn add_term(&mut self, term: &QueryTerm) -> u32 {
+        self.add_concepts(term, prefixes(term));
+        let (is_known, freqs, spelled) = self.add_concepts(term, meanings(term));
+        // the parts of an identifier are terms too
+        if is_known || term.form != TermForm::Whole {
+            let doc_freq = freqs.scored(is_role(term));
+            self.asked += form_weight(term.form) * self.formula.idf(doc_freq);
+        }
+        if !is_known && term.form != TermForm::Whole {
+            self.unknown.push(term.text.clone());
+        }
+        spelled.scored(0)
+    }
+
+    /// Adds the concepts of a word in all languages that it is read in, as far as documents hold
+    /// them. Returns whether any does, with the sum of the document frequencies of the concepts and
+    /// of those of the word as it is spelled.
+    fn add_concepts<'t>(
+        &mut self,
+        term: &QueryTerm,
+        meanings: impl Iterator<Item = (&'t str, Option<&'t str>, ConceptKind)>,
+    ) -> (bool, DocFreqs, WordDocFreqs) {
         let index = &self.catalog.index;
         let lexicon = index.lexicon();
-        let word = lexicon.words.get(&term.text);
-        let entry = word.map(|word| index.entry(word));
-        let by_stem = || {
-            let stem = lexicon.stems.get(term.stem.as_deref()?)?;
-            Some(lexicon.concept_of_stem[stem as usize])
-        };
-        let of_form = form_weight(term.form);
-        let concept = entry.map(|entry| entry.concept).or_else(by_stem);
-        let doc_freqs = self.concept_doc_freqs(term, concept);
-        let word_doc_freqs = self.word_doc_freqs(term, word);
-        if doc_freqs.any == 0 {
-            // the parts of an identifier are terms too
-            if term.form != TermForm::Whole {
-                self.asked += of_form * self.formula.idf(0);
-                self.unknown.push(term.text.clone());
+        let mut found = Vec::with_capacity(1 + term.readings.len());
+        let (mut doc_freqs, mut spelled) = (DocFreqs::default(), WordDocFreqs::default());
+        for (text, stem, kind) in meanings {
+            let word = lexicon.words.get(text);
+            let entry = word.map(|word| index.entry(word));
+            let by_stem = || Some(lexicon.concept_of_stem[lexicon.stems.get(stem?)? as usize]);
+            let concept = entry.map(|entry| entry.concept).or_else(by_stem);
+            let freqs = self.concept_doc_freqs((text, stem), concept);
+            let of_word = self.word_doc_freqs((text, stem), word);
+            if freqs.any == 0 {
+                continue;
             }
-            return word;
+            doc_freqs = doc_freqs.plus(freqs);
+            spelled = spelled.plus(of_word);
+            let number = entry.map_or(ABSENT_VARIANT, |entry| entry.variant as u16);
+            let variant = Some(number).filter(|_| of_word.any > 0);
+            found.push((text, TermConcept { concept, stem, variant, kind }));
         }
-        let is_role = is_role(term);
-        let doc_freq = doc_freqs.scored(is_role);
-        self.asked += of_form * self.formula.idf(doc_freq);
-        let next = self.concepts.len();
-        let (at, list) = match concept {
-            Some(concept) => {
-                let at = *self.by_concept.entry(concept).or_insert(next);
-                (at, ConceptList::Indexed(concept))
+        let doc_freq = doc_freqs.scored(is_role(term));
+        for (text, one) in &found {
+            let next = self.concepts.len();
+            let (at, list) = match one.concept {
+                Some(concept) => {
+                    let at = *self.by_concept.entry(concept).or_insert(next);
+                    (at, ConceptList::Indexed(concept))
+                }
+                None => {
+                    let name = one.stem.unwrap_or(text).to_owned();
+                    let at = *self.absent.entry(name).or_insert(next);
+                    (at, ConceptList::Combined(Vec::new(), 0))
+                }
+            };
+            if at == next {
+                self.concepts.push(QueryConcept::new(term, one, list, doc_freq));
             }
-            None => {
-                let name = term.stem.as_ref().unwrap_or(&term.text);
-                let at = *self.absent.entry(name.clone()).or_insert(next);
-                (at, ConceptList::Combined(Vec::new(), 0))
-            }
-        };
-        if at == next {
-            self.concepts.push(QueryConcept::new(term, list, doc_freq));
+            self.concepts[at].add_word(term, one, (&doc_freqs, spelled), &self.formula);
         }
-        let number = match entry {
-            Some(entry) => Some(entry.variant as u16),
-            None => (word_doc_freqs.any > 0).then_some(ABSENT_VARIANT),
-        };
-        let spelled = word_doc_freqs.scored(doc_freqs.of_role(is_role));
-        let variant = number.map(|number| (number, spelled));
-        self.concepts[at].add_word(term, &doc_freqs, variant, &self.formula);
-        word
+        (!found.is_empty(), doc_freqs, spelled)
     }
 
     /// Validates the lists of the query, which can be interrupted, before they are opened.
@@ -311,6 +369,26 @@ impl<'a> QueryScorer<'a> {
         }
         sum
     }
+}
+
+/// Returns the terms that a word of a query is in each language, with its stems.
+fn meanings(term: &QueryTerm) -> impl Iterator<Item = (&str, Option<&str>, ConceptKind)> {
+    let kind = |prefix: &Option<String>| match prefix {
+        Some(_) => ConceptKind::WithPrefix,
+        None => ConceptKind::Plain,
+    };
+    let read = term.readings.iter().map(move |one| {
+        let kind = if one.by_accents { ConceptKind::ByAccents } else { kind(&one.prefix) };
+        (&*one.term, Some(one.stem()), kind)
+    });
+    std::iter::once((&*term.text, term.stem.as_deref(), kind(&term.prefix))).chain(read)
+}
+
+/// Returns the terms for what begins like a word of a query.
+fn prefixes(term: &QueryTerm) -> impl Iterator<Item = (&str, Option<&str>, ConceptKind)> {
+    let read = term.readings.iter().filter_map(|one| one.prefix.as_deref());
+    let all = term.prefix.as_deref().into_iter().chain(read);
+    all.map(|prefix| (prefix, stem_in(prefix), ConceptKind::Prefix))
 }
 
 /// Says whether a field counts only once.

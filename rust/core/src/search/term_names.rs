@@ -5,6 +5,8 @@
 //! beside it (the speaker, the time, the context) only where no text has it: so each has two names,
 //! of which a document has one.
 
+use crate::text::language::readings::{LanguageId, stem_in};
+
 /// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TermKind {
@@ -74,6 +76,13 @@ impl ConceptNames {
         };
         let (heading, speaker) = (TermKind::Heading.name(&text), TermKind::Speaker.name(&text));
         Self { text, beside, heading, speaker }
+    }
+
+    /// Returns those of the term that each document of a language has.
+    #[must_use]
+    pub fn of_language(language: LanguageId) -> Self {
+        let marker = language.marker();
+        Self::of(stem_in(marker), marker)
     }
 }
 

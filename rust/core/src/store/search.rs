@@ -100,7 +100,7 @@ impl Store {
     ) -> Result<CollectionStats> {
         let query = Query::parse(query)?;
         let state = self.refresh(interrupt)?;
-        collection_stats(&state.main, &self.expanders[0], &query, interrupt)
+        collection_stats(&state.main, &self.expanders[0], &query, None, interrupt)
     }
 
     /// Sets the filters of a query beside those of its caller. Returns notes, or why nothing can

@@ -4,6 +4,7 @@ pub mod block_entries;
 mod blocks;
 pub mod encoding;
 mod folded_text;
+pub mod folding;
 pub mod language;
 pub mod merge_markers;
 pub mod metadata;

@@ -5,7 +5,8 @@
 use once_cell::race::OnceBox;
 use rustc_hash::FxHashMap;
 
-use crate::text::language::{irregular_stems, is_unspaced};
+use crate::text::language::readings::bare;
+use crate::text::language::{SEPARATOR, irregular_stems, is_unspaced};
 use crate::text::segmentation::{is_apostrophe, is_word};
 
 /// Bytes of a prefix that are compared.
@@ -81,7 +82,8 @@ impl PrefixFilter {
     }
 
     fn add(&mut self, text: &str) {
-        let bytes = text.as_bytes();
+        let is_read = text.contains(SEPARATOR);
+        let bytes = bare(text).as_bytes();
         let Some(&first) = bytes.first().filter(|first| first.is_ascii()) else {
             if let Some(c) = text.chars().next() {
                 self.characters[c as usize / 64 % 16] |= 1 << (c as u32 % 64);
@@ -98,7 +100,14 @@ impl PrefixFilter {
         let letters = bytes.iter().all(u8::is_ascii_lowercase);
         // what the stemmer puts in the place of an ending has all but its last letter from there:
         // the stem of using is use, and that of happy happi
-        let sure = if letters { 2.max(bytes.len() - 1) } else { bytes.len() };
+        let sure = match bytes {
+            // dying, of which die is the stem
+            [_, b'i', b'e'] => 1,
+            _ if letters => 2.max(bytes.len() - 1),
+            _ => bytes.len(),
+        };
+        // other languages put more in that place
+        let sure = if is_read { sure.saturating_sub(2).clamp(1, 4) } else { sure };
         let ascii = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(sure);
         let sure = sure.min(ascii).min(PREFIX);
         let second = match bytes[1] {

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::text::language::detection::{QUERY_MARGIN, Votes, vote_of};
+use crate::text::language::readings::{LanguageId, Reading, prefix_of};
 use crate::text::language::{is_proper_noun, is_stop_run, is_stop_word, longest_stop_run};
 use crate::text::segmentation;
 use crate::text::tokens::{Term, TermForm, terms};
@@ -15,6 +17,10 @@ pub struct QueryTerm {
     pub text: String,
     /// Its stem, when it has one.
     pub stem: Option<String>,
+    /// What else it is, as a word of each language that it is read in.
+    pub readings: Vec<Reading>,
+    /// The term for all words that begin like it, when it is read by itself.
+    pub prefix: Option<String>,
     /// What it is.
     pub form: TermForm,
     /// How often it occurs in the query, by weight.
@@ -22,45 +28,76 @@ pub struct QueryTerm {
 }
 
 /// Returns the terms of a query, each once, in the order of the query; each text comes
-/// with its weight; `stem` tells the stem of a word.
+/// with its weight; `stem` tells the stem of a word that is read by itself, and each word is read in
+/// each of `languages` as well.
 ///
-/// Stop words are left out, unless there is nothing else.
-pub fn query_terms(texts: &[(&str, f32)], stem: impl Fn(&str) -> Option<String>) -> Vec<QueryTerm> {
-    let mut collected = TermCollector::new(&stem);
-    let mut stops = TermCollector::new(&stem);
+/// Stop words of the language that the query is in are left out, unless there is nothing else.
+pub fn query_terms(
+    texts: &[(&str, f32)],
+    languages: &[LanguageId],
+    stem: impl Fn(&str) -> Option<String>,
+) -> Vec<QueryTerm> {
+    let mut collected = TermCollector::new(languages, &stem);
+    let mut stops = TermCollector::new(languages, &stem);
+    let language = language_of(texts, languages);
     for &(text, weight) in texts {
         segmentation::each(text, &mut |chunk| {
             let stopped = stop_characters(chunk);
+            let is_stopped = |term: &Term<'_>| match language.read(term.spelled) {
+                Some(reading) => reading.is_stop_word,
+                None => is_stop_word(term.text) && !is_proper_noun(chunk),
+            };
             terms(chunk, &mut |term| match term.form {
-                TermForm::Word if is_stop_word(term.text) && !is_proper_noun(chunk) => {
-                    stops.add(&term, weight);
-                }
-                TermForm::Character | TermForm::Pair if term_is_stopped(&stopped, &term.range) => {}
-                _ => collected.add(&term, weight),
+                TermForm::Word if is_stopped(&term) => stops.add(&term, weight),
+                TermForm::Word | TermForm::Whole => collected.add(&term, weight),
+                _ => match stopped_ends(&stopped, &term.range) {
+                    2 => {}
+                    // half of a pair is
+                    1 => collected.add(&term, weight / 2.0),
+                    _ => collected.add(&term, weight),
+                },
             });
         });
     }
     if collected.terms.is_empty() { stops.terms } else { collected.terms }
 }
 
-struct TermCollector<S> {
+/// Returns the language among some that a query is in.
+fn language_of(texts: &[(&str, f32)], languages: &[LanguageId]) -> LanguageId {
+    let mut votes = Votes::default();
+    if !languages.is_empty() {
+        for (text, _) in texts {
+            segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk), 1));
+        }
+    }
+    votes.language(QUERY_MARGIN, |language| languages.contains(&language))
+}
+
+struct TermCollector<'l, S> {
+    languages: &'l [LanguageId],
     stem: S,
     terms: Vec<QueryTerm>,
     places: FxHashMap<(TermForm, String), usize>,
 }
 
-impl<S: Fn(&str) -> Option<String>> TermCollector<S> {
-    fn new(stem: S) -> Self {
-        Self { stem, terms: Vec::new(), places: FxHashMap::default() }
+impl<'l, S: Fn(&str) -> Option<String>> TermCollector<'l, S> {
+    fn new(languages: &'l [LanguageId], stem: S) -> Self {
+        Self { languages, stem, terms: Vec::new(), places: FxHashMap::default() }
     }
 
     fn add(&mut self, term: &Term<'_>, weight: f32) {
         let next = self.terms.len();
-        let place = *self.places.entry((term.form, term.text.to_owned())).or_insert(next);
+        // with other accents it can be another word
+        let spelled = if self.languages.is_empty() { term.text } else { term.spelled };
+        let place = *self.places.entry((term.form, spelled.to_lowercase())).or_insert(next);
         if place == next {
+            let read = |language: &LanguageId| language.read(term.spelled);
+            let languages = self.languages.iter().filter(|_| term.form == TermForm::Word);
             self.terms.push(QueryTerm {
                 text: term.text.to_owned(),
                 stem: (self.stem)(term.text),
+                readings: languages.filter_map(read).collect(),
+                prefix: if term.form == TermForm::Word { prefix_of(term.text) } else { None },
                 form: term.form,
                 times: 0.0,
             });
@@ -69,10 +106,10 @@ impl<S: Fn(&str) -> Option<String>> TermCollector<S> {
     }
 }
 
-fn term_is_stopped(stopped: &[Range<usize>], range: &Range<usize>) -> bool {
-    // a pair is stopped when both of its characters are
-    let covered = |at: usize| stopped.iter().any(|stop| stop.contains(&at));
-    covered(range.start) && covered(range.end - 1)
+/// Returns how many of the first and the last character of a term are in a stop word.
+fn stopped_ends(stopped: &[Range<usize>], range: &Range<usize>) -> usize {
+    let covered = |at: &usize| stopped.iter().any(|stop| stop.contains(at));
+    [range.start, range.end - 1].iter().filter(|at| covered(at)).count()
 }
 
 /// Returns where stop words stand in a run of an unspaced script; nowhere if they are all of it.
@@ -108,7 +145,7 @@ mod tests {
     fn a_query_leaves_out_stop_words_unless_there_is_nothing_else() {
         let texts = |query: &[&str]| -> Vec<String> {
             let texts: Vec<(&str, f32)> = query.iter().map(|&text| (text, 1.0)).collect();
-            query_terms(&texts, |_| None).into_iter().map(|term| term.text).collect()
+            query_terms(&texts, &[], |_| None).into_iter().map(|term| term.text).collect()
         };
         assert_eq!(texts(&["what is the name"]), ["name"]);
         assert_eq!(texts(&["to be or not to be"]), ["to", "be", "or", "not"]);

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use rustc_hash::FxHashMap;
 
 use crate::sync::Mutex;
+use crate::text::language::readings::LanguageId;
 use crate::text::language::stems::with_stem;
 use crate::text::prefix_filter::PrefixFilter;
 use crate::text::segmentation;
@@ -16,6 +17,8 @@ use crate::text::tokens;
 pub struct SnippetTerms {
     /// Number and weight of each.
     pub(super) terms: FxHashMap<String, (usize, f32)>,
+    /// Languages that words of a text are read in, beside by themselves.
+    languages: Vec<LanguageId>,
     filter: OnceLock<PrefixFilter>,
     /// Matches in a span between borders: the texts that one query finds hold the same spans again
     /// and again, and to cut, fold and stem them is most of the work.
@@ -35,6 +38,11 @@ impl SnippetTerms {
                 self.terms.insert(term.to_owned(), (self.terms.len(), weight));
             }
         }
+    }
+
+    /// Sets the languages in which the words of a text are read: stems of these are among the terms.
+    pub fn read_in(&mut self, languages: Vec<LanguageId>) {
+        self.languages = languages;
     }
 
     fn filter(&self) -> &PrefixFilter {
@@ -61,7 +69,10 @@ impl SnippetTerms {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
             tokens::filtered_terms(chunk, Some(self.filter()), &mut |term| {
                 let known = |text: &str| self.terms.get(text).copied();
-                let found = known(term.text).or_else(|| with_stem(term.text, known)?);
+                let read = |language: &LanguageId| known(language.read(term.spelled)?.stem());
+                let found = known(term.text)
+                    .or_else(|| with_stem(term.text, known)?)
+                    .or_else(|| self.languages.iter().find_map(read));
                 matches.extend(found.map(|(number, weight)| {
                     let bytes = start + term.range.start..start + term.range.end;
                     TermMatch { bytes, term: number, weight }

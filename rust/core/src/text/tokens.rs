@@ -2,13 +2,11 @@
 //!
 //! Each chunk of a text ([`crate::text::segmentation`]) gives its words (folded), the whole of an
 //! identifier beside its parts, and the characters and pairs of characters of an unspaced run.
-//! Folding is NFKC, case and accents.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use unicode_normalization::UnicodeNormalization;
-
+use crate::text::folding::fold;
 use crate::text::language::{clitics, is_stop_word, is_unspaced};
 use crate::text::prefix_filter::PrefixFilter;
 use crate::text::segmentation::{is_apostrophe, is_word};
@@ -35,25 +33,14 @@ pub enum TermForm {
 pub struct Term<'a> {
     /// As it stands in the dictionary.
     pub text: &'a str,
+    /// As it stands in the chunk.
+    pub spelled: &'a str,
     /// What it is.
     pub form: TermForm,
     /// Bytes in the chunk.
     pub range: Range<usize>,
     /// Whether it counts for the length of its field: no stop word, and once a word.
     pub counts: bool,
-}
-
-/// Returns a word without case, accents and compatibility forms.
-pub fn fold(word: &str) -> Cow<'_, str> {
-    if word.is_ascii() {
-        return match word.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            true => Cow::Owned(word.to_ascii_lowercase()),
-            false => Cow::Borrowed(word),
-        };
-    }
-    // upper case first: that is where ß becomes ss and all sigmas become one
-    let folded = word.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
-    folded.nfd().filter(|c| !matches!(c, '\u{300}'..='\u{36f}')).nfc().collect()
 }
 
 /// Hands out the terms of one chunk.
@@ -84,7 +71,8 @@ fn run_terms(run: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(Ter
         let begins = filter.is_none_or(|filter| filter.may_match_char(c));
         if begins {
             let range = range.clone();
-            emit(Term { text: &folded, form: TermForm::Character, range, counts: true });
+            let (form, counts) = (TermForm::Character, true);
+            emit(Term { text: &folded, spelled: plain, form, range, counts });
         }
         if let Some((first, start)) = previous {
             let range = start..range.end;
@@ -94,7 +82,8 @@ fn run_terms(run: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(Ter
                 }
                 _ => Cow::Owned(format!("{first}{folded}")),
             };
-            emit(Term { text: &pair, form: TermForm::Pair, range, counts: false });
+            let spelled = &run[range.clone()];
+            emit(Term { text: &pair, spelled, form: TermForm::Pair, range, counts: false });
         }
         previous = begins.then_some((folded, at));
     }
@@ -134,7 +123,8 @@ fn word_terms(chunk: &str, filter: Option<&PrefixFilter>, emit: &mut impl FnMut(
 fn whole_term(whole: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     if whole.len() <= MAX_WHOLE {
         let folded = fold(whole);
-        emit(Term { text: &folded, form: TermForm::Whole, range, counts: false });
+        let (form, counts) = (TermForm::Whole, false);
+        emit(Term { text: &folded, spelled: whole, form, range, counts });
     }
 }
 
@@ -151,7 +141,8 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     if text.is_empty() {
         return;
     }
-    emit(Term { text, form: TermForm::Word, range, counts: !is_stop_word(text) });
+    let (form, counts) = (TermForm::Word, !is_stop_word(text));
+    emit(Term { text, spelled: word, form, range, counts });
 }
 
 /// Splits at everything but letters, digits, marks and inner apostrophes; drops a final clitic such as `'s`.

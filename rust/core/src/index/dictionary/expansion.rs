@@ -9,6 +9,7 @@ use fst::{IntoStreamer, Set, SetBuilder, Streamer};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::index::dictionary::interner::Interner;
 use crate::sync::Mutex;
+use crate::text::language::SEPARATOR;
 
 /// Terms between two checks for an interrupt.
 const INTERRUPT_STEP: usize = 4096;
@@ -48,7 +49,7 @@ impl Expander {
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<u32>> {
         match Levenshtein::new(word, u32::from(typos)) {
-            Ok(automaton) => self.matching(terms, &automaton, interrupt),
+            Ok(automaton) => self.matching(terms, &WordOf(automaton), interrupt),
             Err(_) => Ok(terms.get(word).into_iter().collect()),
         }
     }
@@ -77,7 +78,8 @@ impl Expander {
             }
         }
         let later = covered as u32..terms.len() as u32;
-        found.extend(later.filter(|&id| accepts(automaton, terms.text(id))));
+        let matches = |text: &str| !is_marker(text) && accepts(automaton, text);
+        found.extend(later.filter(|&id| matches(terms.text(id))));
         Ok(found)
     }
 
@@ -92,6 +94,9 @@ fn set(terms: &Interner, interrupt: Interrupt<'_>) -> Result<Option<Set<Vec<u8>>
     let mut by_letter: Vec<Vec<&str>> = vec![Vec::new(); 256];
     for id in 0..terms.len() as u32 {
         let text = terms.text(id);
+        if is_marker(text) {
+            continue;
+        }
         by_letter[usize::from(text.bytes().next().unwrap_or(0))].push(text);
     }
     let mut builder = SetBuilder::memory();
@@ -107,6 +112,52 @@ fn set(terms: &Interner, interrupt: Interrupt<'_>) -> Result<Option<Set<Vec<u8>>
         }
     }
     Ok(Some(builder.into_set()))
+}
+
+/// Returns whether a term stands for no word.
+fn is_marker(text: &str) -> bool {
+    text.starts_with(SEPARATOR)
+}
+
+/// Matches a term by the word that it stands for, whatever language that is read in.
+struct WordOf<A>(A);
+
+/// The state before the end of the word, and whether it matched there.
+enum WordState<S> {
+    Within(S),
+    Behind(bool),
+}
+
+impl<A: Automaton> Automaton for WordOf<A> {
+    type State = WordState<A::State>;
+
+    fn start(&self) -> Self::State {
+        WordState::Within(self.0.start())
+    }
+
+    fn is_match(&self, state: &Self::State) -> bool {
+        match state {
+            WordState::Within(state) => self.0.is_match(state),
+            WordState::Behind(matched) => *matched,
+        }
+    }
+
+    fn can_match(&self, state: &Self::State) -> bool {
+        match state {
+            WordState::Within(state) => self.0.can_match(state),
+            WordState::Behind(matched) => *matched,
+        }
+    }
+
+    fn accept(&self, state: &Self::State, byte: u8) -> Self::State {
+        match state {
+            WordState::Within(state) if char::from(byte) == SEPARATOR => {
+                WordState::Behind(self.0.is_match(state))
+            }
+            WordState::Within(state) => WordState::Within(self.0.accept(state, byte)),
+            WordState::Behind(matched) => WordState::Behind(*matched),
+        }
+    }
 }
 
 fn accepts<A: Automaton>(automaton: &A, text: &str) -> bool {
@@ -159,6 +210,11 @@ mod tests {
         assert_eq!(text(expander.prefix(&terms, "sea", &|| false).unwrap()), ["sea", "search"]);
         assert_eq!(text(expander.fuzzy(&terms, "serch", 1, &|| false).unwrap()), ["search"]);
         assert_eq!(text(expander.prefix(&terms, "数", &|| false).unwrap()), ["数据"]);
+        terms.intern("\u{1f}\u{1f}de");
+        assert!(expander.fuzzy(&terms, "a", 1, &|| false).unwrap().is_empty());
+        terms.intern("sucht\u{1f}such\u{1f}de");
+        let found = expander.fuzzy(&terms, "suct", 1, &|| false).unwrap();
+        assert_eq!(found, [terms.get("sucht\u{1f}such\u{1f}de").unwrap()]);
         terms.intern("seal");
         let found = expander.prefix(&terms, "seal", &|| false).unwrap();
         assert_eq!(found, [terms.get("seal").unwrap()]);

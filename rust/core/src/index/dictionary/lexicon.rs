@@ -1,19 +1,23 @@
 //! The lexicon: words, their concepts, and the analysis of a document into concepts and profiles.
 //!
-//! A *concept* is what one posting list is for: an English stem, or any other token as it is. The
+//! A *concept* is what one posting list is for: a stem of a language, or any other token as it is. The
 //! *words* of a concept are its variants. One list for all of them takes half the memory and time
 //! of a list for the stem and one for each variant.
 
 use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
 use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::token_cache::TokenCache;
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::tf_profiles::{TfProfiles, VariantCounts};
+use crate::text::language::detection::{DOCUMENT_MARGIN, Votes, vote_of};
+use crate::text::language::readings::{LanguageId, Reading, prefix_of};
 use crate::text::language::stems::stem;
 use crate::text::segmentation;
-use crate::text::tokens;
+use crate::text::tokens::{self, Term, TermForm};
 
 /// One document, ready to be indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,7 +60,11 @@ pub struct Lexicon {
     before: Vec<u32>,
     /// The term-frequency profiles.
     pub profiles: TfProfiles,
+    /// How the document being read is read, with what is cached of this reading and of others.
+    language: LanguageId,
     cache: TokenCache,
+    other_caches: FxHashMap<LanguageId, TokenCache>,
+    votes: Votes,
     /// Spare buffer for the words of a chunk that is not cached.
     spare_words: Vec<u32>,
     counter: TermCounter,
@@ -260,9 +268,12 @@ impl Lexicon {
         if self.words.len() > self.counter.slots.len() {
             self.counter.reserve(self.words.len());
         }
+        // the context is the text of other documents
+        let weight = u32::from(field != Field::Context);
         segmentation::spans(text, &mut |span| {
             if let Some(tokens) = self.cache.get(text, &span) {
                 self.counter.lengths[field as usize] += u32::from(tokens.length);
+                self.votes.add(tokens.vote, weight);
                 for &word in self.cache.words(&tokens) {
                     self.counter.count(field, word);
                 }
@@ -272,36 +283,86 @@ impl Lexicon {
             let mut words = std::mem::take(&mut self.spare_words);
             let mut length = 0;
             tokens::terms(chunk, &mut |term| {
-                let counts = u32::from(term.counts);
+                let (word, prefix, counts) = self.intern_term(&term);
                 length += counts;
-                // parts of identifiers are mostly words that are in the text elsewhere too
-                words.push(self.cache.word(term.text).unwrap_or_else(|| {
-                    let word = self.intern(term.text);
-                    if term.form == tokens::TermForm::Word {
-                        self.cache.insert_word(term.text, word, counts);
-                    }
-                    word
-                }));
+                words.push(word);
+                words.extend(prefix);
             });
-            self.cache.insert(chunk, &words, length);
+            let vote = vote_of(chunk);
+            self.cache.insert(chunk, &words, length, vote);
             self.counter.lengths[field as usize] += length;
+            self.votes.add(vote, weight);
             words.drain(..).for_each(|word| self.counter.count(field, word));
             self.spare_words = words;
         });
     }
 
+    /// Returns the number of the word that a term is as the document is read, that of the term for
+    /// words which begin like it, and what it adds to the length of a field.
+    fn intern_term(&mut self, term: &Term<'_>) -> (u32, Option<u32>, u32) {
+        let is_word = term.form == TermForm::Word;
+        let reading = if is_word { self.language.read(term.spelled) } else { None };
+        if let Some(Reading { term, prefix, is_stop_word, .. }) = reading {
+            let prefix = prefix.map(|prefix| self.intern(&prefix));
+            return (self.intern(&term), prefix, u32::from(!is_stop_word));
+        }
+        let counts = u32::from(term.counts);
+        let prefix = if is_word { prefix_of(term.text) } else { None };
+        let prefix = prefix.map(|prefix| self.intern(&prefix));
+        if self.language != LanguageId::BY_WORD {
+            return (self.intern(term.text), prefix, counts);
+        }
+        // parts of identifiers are mostly words that are in the text elsewhere too
+        let word = self.cache.word(term.text).unwrap_or_else(|| {
+            let word = self.intern(term.text);
+            if is_word {
+                self.cache.insert_word(term.text, word, counts, vote_of(term.text));
+            }
+            word
+        });
+        (word, prefix, counts)
+    }
+
+    /// Returns whether the document being read is in another language than it was read in; then it
+    /// is left, and what is added next is read in that.
+    ///
+    /// A document is taken to be in the language of the one before, until its own words tell.
+    pub fn rereads(&mut self) -> bool {
+        let language = self.votes.language(DOCUMENT_MARGIN, |_| true);
+        if language == self.language {
+            return false;
+        }
+        let cache = self.other_caches.remove(&language).unwrap_or_default();
+        let cache = std::mem::replace(&mut self.cache, cache);
+        self.other_caches.insert(self.language, cache);
+        self.language = language;
+        self.abandon();
+        true
+    }
+
     /// Leaves the document being read, and begins the next.
     pub fn abandon(&mut self) {
         self.counter.next();
+        self.votes.clear();
     }
 
     /// Returns the words of the document that was read, with their counts in each field, and its
     /// lengths; begins the next.
     pub fn finish_words(&mut self) -> (Vec<(u32, Counts)>, Lengths) {
+        self.add_marker();
         let counts = self.counter.counts.clone();
         let lengths = self.counter.lengths();
-        self.counter.next();
+        self.abandon();
         (counts, lengths)
+    }
+
+    /// Adds the term by which a document tells its language: a query is read in the languages that
+    /// some document is in.
+    fn add_marker(&mut self) {
+        if self.language != LanguageId::BY_WORD {
+            let marker = self.intern(self.language.marker());
+            self.counter.count(Field::Time, marker);
+        }
     }
 
     /// Returns a document of which the words were counted before.
@@ -320,6 +381,8 @@ impl Lexicon {
 
     /// Returns the document that was read and begins the next.
     pub fn finish(&mut self) -> AnalyzedDocument {
+        self.add_marker();
+        self.votes.clear();
         let Self { entries, profiles, counter, .. } = self;
         let TermCounter { counts, order, .. } = counter;
         // small keys sort faster than the counts themselves
@@ -356,6 +419,7 @@ impl Lexicon {
     /// Drops the caches.
     pub fn drop_caches(&mut self) {
         self.cache = TokenCache::default();
+        self.other_caches.clear();
         self.spare_words = Vec::new();
         self.counter = TermCounter::default();
     }
@@ -372,6 +436,7 @@ impl Lexicon {
             + profiles.len() * 20
             + ends.len() * 28
             + self.cache.bytes()
+            + self.other_caches.values().map(TokenCache::bytes).sum::<usize>()
             + self.counter.slots.len() * 8
     }
 }

@@ -36,6 +36,10 @@ pub(crate) struct CachedTokens {
     count: u16,
     /// What it adds to the length of a field.
     pub length: u16,
+    /// The class of its vote for a language.
+    pub vote: u16,
+    /// Keeps the layout free of padding.
+    unused: u16,
 }
 
 /// A slot of the table of short chunks.
@@ -45,7 +49,7 @@ struct ShortChunk {
     key: [u64; 2],
     tokens: CachedTokens,
     /// Keeps the layout free of padding, and an entry half of a cache line.
-    unused: u64,
+    unused: u32,
 }
 
 impl TokenCache {
@@ -84,9 +88,10 @@ impl TokenCache {
     }
 
     /// Caches a folded word as a chunk of its own.
-    pub fn insert_word(&mut self, word: &str, id: u32, length: u32) {
+    pub fn insert_word(&mut self, word: &str, id: u32, length: u32, vote: u16) {
         if let Some(key) = short_key(word).filter(|_| is_plain(word)) {
-            self.insert_short(key, CachedTokens { first: id, count: 1, length: length as u16 });
+            let length = length as u16;
+            self.insert_short(key, CachedTokens { first: id, count: 1, length, vote, unused: 0 });
         }
     }
 
@@ -107,8 +112,9 @@ impl TokenCache {
             + self.words.capacity() * 4
     }
 
-    /// Caches the words of a chunk, unless it is long, and what it adds to the length of a field.
-    pub fn insert(&mut self, chunk: &str, words: &[u32], length: u32) {
+    /// Caches the words of a chunk, unless it is long, what it adds to the length of a field, and
+    /// the class of its vote.
+    pub fn insert(&mut self, chunk: &str, words: &[u32], length: u32, vote: u16) {
         if chunk.len() > MAX_CHUNK_BYTES {
             return;
         }
@@ -123,7 +129,8 @@ impl TokenCache {
             }
         };
         // a byte of the chunk gives at most two words, so both are small
-        let tokens = CachedTokens { first, count: words.len() as u16, length: length as u16 };
+        let (count, length) = (words.len() as u16, length as u16);
+        let tokens = CachedTokens { first, count, length, vote, unused: 0 };
         self.chunks.intern(chunk);
         self.tokens.push(tokens);
         if let Some(key) = short_key(chunk) {
@@ -218,13 +225,14 @@ mod tests {
             assert_eq!(short_key_in(&text, &span), short_key(&chunk));
             if let Some(tokens) = cache.get(&text, &span) {
                 let found = (cache.words(&tokens).to_vec(), tokens.length);
+                assert_eq!(tokens.vote, tokens.length + 1);
                 assert_eq!(Some(&found), reference.get(&chunk), "{chunk}");
             } else {
                 assert!(
                     chunk.len() > MAX_CHUNK_BYTES || !reference.contains_key(&chunk),
                     "{chunk}"
                 );
-                cache.insert(&chunk, &words, number % 7);
+                cache.insert(&chunk, &words, number % 7, (number % 7 + 1) as u16);
                 reference.insert(chunk.clone(), (words, (number % 7) as u16));
             }
             let word = cache.word(&chunk);

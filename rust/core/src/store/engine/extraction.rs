@@ -149,8 +149,10 @@ impl Collector<'_> {
     }
 
     fn take(&mut self, input: &IndexInput<'_>) -> bool {
-        for &(field, text) in &input.fields {
-            self.lexicon.add(field, text);
+        let fields = || input.fields.iter();
+        fields().for_each(|&(field, text)| self.lexicon.add(field, text));
+        if self.lexicon.rereads() {
+            fields().for_each(|&(field, text)| self.lexicon.add(field, text));
         }
         let (words, lengths) = self.lexicon.finish_words();
         let dictionary = &self.lexicon.words;

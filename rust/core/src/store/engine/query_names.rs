@@ -11,8 +11,9 @@ use crate::search::query::{Atom, Query};
 use crate::search::query_fields::{asked_filter, restrict};
 use crate::search::term_names::ConceptNames;
 use crate::search::{collection_stats, name_weights};
+use crate::text::language::readings::LanguageId;
 use crate::text::language::stems::stem;
-use crate::text::query_terms::query_terms;
+use crate::text::query_terms::{QueryTerm, query_terms};
 
 /// A pattern of a query, which an engine expands over the words that it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,35 +48,58 @@ pub struct QueryNames {
     pub names: Vec<String>,
     /// Its patterns.
     pub patterns: Vec<Pattern>,
+    /// The languages that it is read in.
+    languages: Vec<LanguageId>,
 }
 
 impl QueryNames {
-    /// Parses a query.
+    /// Parses a query, to be read in the languages with these codes; none: in all.
     ///
     /// # Errors
     /// [`Error::Query`](crate::error::Error::Query) when it is empty.
-    pub fn parse(text: &str, weights: &Weights, interrupt: Interrupt<'_>) -> Result<Self> {
-        Self::of(Query::parse(text)?, weights, interrupt)
+    pub fn parse(
+        text: &str,
+        weights: &Weights,
+        codes: Option<&[String]>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
+        let is_asked = |one: &LanguageId| {
+            codes.is_none_or(|codes| codes.iter().any(|code| code == one.code()))
+        };
+        let languages = LanguageId::all().filter(is_asked).collect();
+        Self::of(Query::parse(text)?, weights, languages, interrupt)
     }
 
-    fn of(query: Query, weights: &Weights, interrupt: Interrupt<'_>) -> Result<Self> {
+    fn of(
+        query: Query,
+        weights: &Weights,
+        languages: Vec<LanguageId>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Self> {
         let mut catalog = Catalog::new(weights.clone(), Corpus::Main);
         let words = query.atoms.iter().filter_map(|atom| match atom {
             Atom::Words(text) | Atom::InField(_, text) => Some((text.as_str(), 1.0)),
             _ => None,
         });
         let words: Vec<(&str, f32)> = words.collect();
-        for term in query_terms(&words, |_| None) {
-            catalog.index.lexicon_mut().intern(&term.text);
+        for term in query_terms(&words, &languages, |_| None) {
+            let lexicon = catalog.index.lexicon_mut();
+            lexicon.intern(&term.text);
+            let read = term.readings.iter().map(|one| &one.term);
+            let prefixes = term.readings.iter().filter_map(|one| one.prefix.as_ref());
+            read.chain(prefixes).chain(&term.prefix).for_each(|one| {
+                lexicon.intern(one);
+            });
         }
-        let counted = collection_stats(&catalog, &Expander::default(), &query, interrupt)?;
-        let patterns: Vec<Pattern> = query.atoms.iter().filter_map(pattern).collect();
+        let expander = Expander::default();
+        let counted = collection_stats(&catalog, &expander, &query, Some(&languages), interrupt)?;
+        let patterns = query.atoms.iter().filter_map(|atom| pattern(atom, &languages)).collect();
         let mut names: Vec<String> = counted.doc_freqs.into_keys().collect();
         names.retain(|name| {
             !name.starts_with(crate::search::term_names::TermKind::Pattern.letter())
         });
         names.sort_unstable();
-        Ok(Self { query, catalog, names, patterns })
+        Ok(Self { query, catalog, names, patterns, languages })
     }
 
     /// Returns the same query for documents that need not hold its phrases.
@@ -84,7 +108,7 @@ impl QueryNames {
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
     pub fn without_phrases(&self, interrupt: Interrupt<'_>) -> Result<Self> {
         let query = Query { phrases: Vec::new(), ..self.query.clone() };
-        Self::of(query, self.catalog.index.weights(), interrupt)
+        Self::of(query, self.catalog.index.weights(), self.languages.clone(), interrupt)
     }
 
     /// Returns the weight of each name: its share in the query times its idf.
@@ -99,11 +123,11 @@ impl QueryNames {
         name_weights(&self.catalog, &self.query, stats, interrupt)
     }
 
-    /// Returns for each phrase that a document must hold the names of its concepts: a document
-    /// has them all, each in the text or beside it.
+    /// Returns for each phrase that a document must hold the names of its words: a document has one
+    /// name of each.
     #[must_use]
-    pub fn phrases(&self) -> Vec<Vec<ConceptNames>> {
-        self.query.phrases.iter().map(|phrase| concepts(phrase)).collect()
+    pub fn phrases(&self) -> Vec<Vec<Vec<String>>> {
+        self.query.phrases.iter().map(|phrase| word_names(phrase, &self.languages)).collect()
     }
 
     /// Returns whether a document is left out for what it says.
@@ -123,13 +147,19 @@ impl QueryNames {
     }
 }
 
-/// Returns the names of the concepts of a text.
-fn concepts(text: &str) -> Vec<ConceptNames> {
-    let terms = query_terms(&[(text, 1.0)], |_| None);
-    terms.iter().map(|term| ConceptNames::of(stem(&term.text).as_deref(), &term.text)).collect()
+/// Returns for each word of a text the names of its concepts, in the text and beside it.
+fn word_names(text: &str, languages: &[LanguageId]) -> Vec<Vec<String>> {
+    let terms = query_terms(&[(text, 1.0)], languages, |_| None);
+    let names = |term: &QueryTerm| {
+        let by_itself = ConceptNames::of(stem(&term.text).as_deref(), &term.text);
+        let read = term.readings.iter().map(|one| ConceptNames::of(Some(one.stem()), &one.term));
+        let all = std::iter::once(by_itself).chain(read);
+        all.flat_map(|names| [names.text, names.beside]).collect()
+    };
+    terms.iter().map(names).collect()
 }
 
-fn pattern(atom: &Atom) -> Option<Pattern> {
+fn pattern(atom: &Atom, languages: &[LanguageId]) -> Option<Pattern> {
     let (name, kind, terms) = match atom {
         Atom::Words(_) => return None,
         Atom::Prefix(prefix) => (format!("{prefix}*"), PatternKind::Prefix, vec![prefix.clone()]),
@@ -137,8 +167,8 @@ fn pattern(atom: &Atom) -> Option<Pattern> {
             (format!("{word}~{typos}"), PatternKind::Fuzzy(*typos), vec![word.clone()])
         }
         Atom::InField(field, text) => {
-            let concepts = concepts(text).into_iter().flat_map(|names| [names.text, names.beside]);
-            (format!("{}:{text}", field.name()), PatternKind::Field, concepts.collect())
+            let names = word_names(text, languages).into_iter().flatten().collect();
+            (format!("{}:{text}", field.name()), PatternKind::Field, names)
         }
     };
     Some(Pattern { name, kind, terms })

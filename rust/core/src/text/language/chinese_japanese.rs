@@ -1,4 +1,4 @@
-//! Chinese and Japanese: Han and kana, and the stop words of Chinese.
+//! Chinese and Japanese: Han and kana, and the stop words of both.
 
 use std::ops::RangeInclusive;
 
@@ -27,7 +27,7 @@ impl Language for ChineseJapanese {
     }
 
     fn stop_words(&self) -> &'static str {
-        include_str!("words/stop_zh.txt")
+        concat!(include_str!("words/stop_zh.txt"), include_str!("words/stop_ja.txt"))
     }
 
     fn unspaced(&self) -> &'static [RangeInclusive<char>] {

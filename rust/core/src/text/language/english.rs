@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use rust_stemmers::{Algorithm, Stemmer};
+use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::Language;
+use crate::text::language::{Language, snowball};
 
 pub(super) struct English;
 
@@ -33,6 +33,6 @@ impl Language for English {
     /// By the Snowball stemmer of English, also called Porter 2.
     fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
         let is_ascii = word.bytes().all(|byte| byte.is_ascii_lowercase());
-        is_ascii.then(|| Stemmer::create(Algorithm::English).stem(word))
+        is_ascii.then(|| snowball(Algorithm::English, word))
     }
 }

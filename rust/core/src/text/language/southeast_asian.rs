@@ -17,6 +17,10 @@ impl Language for SoutheastAsian {
         "Thai, Lao, Burmese, Khmer"
     }
 
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_th.txt")
+    }
+
     fn unspaced(&self) -> &'static [RangeInclusive<char>] {
         SCRIPTS
     }

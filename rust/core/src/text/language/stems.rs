@@ -5,12 +5,16 @@ use std::borrow::Cow;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::sync::Mutex;
+use crate::text::language::readings::stem_in;
 use crate::text::language::{is_stop_word, table};
 
 /// Returns the stem of a folded word; none for a stop word, and where no language has one.
 ///
 /// It depends on the text of a term alone, whatever form it has where it stands.
 pub fn stem(word: &str) -> Option<Cow<'_, str>> {
+    if let Some(stem) = stem_in(word) {
+        return Some(Cow::Borrowed(stem));
+    }
     if is_stop_word(word) { None } else { table::stem(word) }
 }
 

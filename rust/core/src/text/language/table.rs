@@ -6,11 +6,14 @@ use once_cell::race::OnceBox;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::text::language::{LANGUAGES, Language};
+use crate::text::folding::fold;
+use crate::text::language::vote_table::VoteTable;
+use crate::text::language::{LANGUAGES, Language, SEPARATOR};
 
 /// The rules of all languages.
 struct LanguageTable {
-    /// Those with spaces between words, in the order in which they are asked for a stem.
+    /// Those with spaces between words that a word by itself tells, in the order in which they are
+    /// asked for a stem.
     spaced: Vec<&'static dyn Language>,
     /// Stop words of these.
     stop_words: FxHashSet<&'static str>,
@@ -23,6 +26,11 @@ struct LanguageTable {
     longest_stop_run: usize,
     unspaced: CharSet,
     over_lines: CharSet,
+    /// Languages that are told document by document, the stop words of each, and how they vote.
+    told: Vec<&'static dyn Language>,
+    told_stop_words: Vec<FxHashSet<Cow<'static, str>>>,
+    markers: Vec<String>,
+    votes: VoteTable,
     extension_id: u64,
 }
 
@@ -60,7 +68,9 @@ impl LanguageTable {
     fn of(added: &[&'static dyn Language]) -> Self {
         let all = || added.iter().chain(LANGUAGES).copied();
         let is_spaced = |language: &&dyn Language| language.unspaced().is_empty();
-        let spaced: Vec<_> = all().filter(is_spaced).collect();
+        let is_told = |language: &&dyn Language| language.code().is_some();
+        let spaced: Vec<_> = all().filter(is_spaced).filter(|one| !is_told(one)).collect();
+        let told: Vec<_> = all().filter(is_told).collect();
         let stop_runs: FxHashSet<_> = all()
             .filter(|language| !is_spaced(language))
             .flat_map(|language| language.stop_words().split_whitespace())
@@ -84,6 +94,10 @@ impl LanguageTable {
             unspaced: CharSet::of(all()),
             over_lines: CharSet::of(all().filter(|language| language.runs_over_lines())),
             extension_id: id_of(added),
+            told_stop_words: told.iter().map(|&language| stop_words_of(language)).collect(),
+            markers: told.iter().map(|language| marker_of(*language)).collect(),
+            votes: VoteTable::of(&told, &spaced),
+            told,
             spaced,
         }
     }
@@ -98,9 +112,42 @@ fn id_of(languages: &[&dyn Language]) -> u64 {
         let words = (language.stop_words(), language.irregular_forms());
         let spelled = (language.proper_nouns(), language.clitics());
         let script = (language.unspaced(), language.runs_over_lines());
-        (language.name(), words, spelled, script)
+        let told = (language.code(), language.letters(), language.spells_by_accents());
+        (language.name(), words, spelled, script, told)
     });
     xxh3_64(format!("{:?}", rules.collect::<Vec<_>>()).as_bytes())
+}
+
+/// Returns the stop words of a language that is told by them, as they are compared.
+fn stop_words_of(language: &'static dyn Language) -> FxHashSet<Cow<'static, str>> {
+    let folded = |word| if language.spells_by_accents() { Cow::Borrowed(word) } else { fold(word) };
+    language.stop_words().split_whitespace().map(folded).collect()
+}
+
+/// Returns the languages that are told document by document.
+pub(super) fn told() -> &'static [&'static dyn Language] {
+    &table().told
+}
+
+/// Returns how words vote for these.
+pub(super) fn votes() -> &'static VoteTable {
+    &table().votes
+}
+
+/// Returns the term that each document of one of these holds; they are numbered from 1.
+pub(super) fn marker(number: u8) -> &'static str {
+    let marker = table().markers.get(usize::from(number).wrapping_sub(1));
+    marker.map(String::as_str).unwrap_or_default()
+}
+
+fn marker_of(language: &dyn Language) -> String {
+    format!("{SEPARATOR}{SEPARATOR}{}", language.code().unwrap_or_default())
+}
+
+/// Says whether a word is a stop word of one of these, which are numbered from 1.
+pub(super) fn is_stop_word_of(number: u8, word: &str) -> bool {
+    let words = table().told_stop_words.get(usize::from(number).wrapping_sub(1));
+    words.is_some_and(|words| words.contains(word))
 }
 
 /// Says whether a folded word is a stop word.
@@ -144,9 +191,14 @@ pub(in crate::text) fn runs_over_lines(c: char) -> bool {
 
 /// Returns the stem of a folded word that is no stop word, if a language has one.
 pub(super) fn stem(word: &str) -> Option<Cow<'_, str>> {
+    stem_and_language(word).map(|(stem, _)| stem)
+}
+
+/// Returns the same with its language.
+pub(super) fn stem_and_language(word: &str) -> Option<(Cow<'_, str>, &'static dyn Language)> {
     let LanguageTable { irregular, spaced, .. } = table();
     let base = irregular.get(word).copied().unwrap_or(word);
-    spaced.iter().find_map(|language| language.stem(base))
+    spaced.iter().find_map(|&language| Some((language.stem(base)?, language)))
 }
 
 /// Returns the irregular forms, each with its stem.

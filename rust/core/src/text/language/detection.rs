@@ -1,0 +1,136 @@
+//! Detection of the language of a text by its stop words and by letters of its own.
+//!
+//! Function words are a third to a half of any text, so a few of them tell its language, and the
+//! tables are there anyway (McNamee 2005, *Language Identification: A Solved Problem Suitable for
+//! Undergraduate Instruction*). Each chunk of a text votes for the languages that have it as a stop
+//! word. Chunks that vote alike are one class, so that counting takes one addition a chunk.
+
+use crate::text::language::readings::LanguageId;
+use crate::text::language::table;
+use crate::text::segmentation::is_apostrophe;
+
+/// How many votes a language must have, by those that English has: so many times as many, and some.
+#[derive(Debug, Clone, Copy)]
+pub struct Margin {
+    times: u32,
+    plus: u32,
+}
+
+/// The margin for a document: names of places and people are of other languages too.
+pub const DOCUMENT_MARGIN: Margin = Margin { times: 2, plus: 2 };
+/// The margin for a query, which has few words and is read in all languages anyway.
+pub const QUERY_MARGIN: Margin = Margin { times: 1, plus: 1 };
+
+/// Returns the class of a chunk of a text: 0 of what tells nothing.
+pub fn vote_of(chunk: &str) -> u16 {
+    let table = table::votes();
+    let word = chunk.split(is_apostrophe).next().unwrap_or(chunk);
+    if word.is_ascii() {
+        return match word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => table.words.get(&*word.to_ascii_lowercase()),
+            false => table.words.get(word),
+        }
+        .copied()
+        .unwrap_or(0);
+    }
+    let lower = word.to_lowercase();
+    let by_letter = || chunk.chars().chain(lower.chars()).find_map(|c| table.letters.get(&c));
+    table.words.get(&*lower).or_else(by_letter).copied().unwrap_or(0)
+}
+
+/// The votes of a text, by class.
+#[derive(Debug, Default)]
+pub struct Votes(Vec<u32>);
+
+impl Votes {
+    /// Adds so many votes of a class.
+    #[inline]
+    pub fn add(&mut self, class: u16, count: u32) {
+        match self.0.get_mut(usize::from(class)) {
+            Some(votes) => *votes += count,
+            None => self.add_first(class, count),
+        }
+    }
+
+    #[cold]
+    fn add_first(&mut self, class: u16, count: u32) {
+        self.0.resize(table::votes().classes.len(), 0);
+        self.0[usize::from(class)] += count;
+    }
+
+    /// Removes all votes.
+    pub fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// Returns the language with most votes among some, if it has enough.
+    pub fn language(&self, margin: Margin, among: impl Fn(LanguageId) -> bool) -> LanguageId {
+        let classes = &table::votes().classes;
+        let foreign = |(mask, _): &(&u32, &u32)| *mask & 1 == 0 && **mask > 0;
+        let votes = classes.iter().zip(&self.0);
+        let apart: u32 = votes.clone().filter(foreign).map(|(_, votes)| votes).sum();
+        if apart < margin.plus {
+            return LanguageId::BY_WORD;
+        }
+        let of = |language: LanguageId| -> u32 {
+            let has = |(mask, votes): (&u32, &u32)| (mask >> language.0 & 1) * votes;
+            votes.clone().map(has).sum()
+        };
+        let least = of(LanguageId::BY_WORD) * margin.times + margin.plus;
+        let told = LanguageId::all().filter(|&language| among(language));
+        let best =
+            told.map(|language| (of(language), language)).filter(|&(votes, _)| votes >= least);
+        // of equal ones the first
+        let best = best.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        best.map_or(LanguageId::BY_WORD, |(_, language)| language)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::segmentation;
+
+    fn told(text: &str) -> &'static str {
+        let mut votes = Votes::default();
+        segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk), 1));
+        votes.language(DOCUMENT_MARGIN, |_| true).code()
+    }
+
+    #[test]
+    fn languages_are_told_by_their_function_words() {
+        for (code, text) in [
+            ("de", "Die Katze ist nicht im Haus."),
+            ("es", "El gato no está en la casa de mi hermana."),
+            ("fr", "Le chat n'est pas dans la maison de ma sœur."),
+            ("it", "Il gatto non è nella casa di mia sorella."),
+            ("pt", "O gato não está na casa da minha irmã."),
+            ("nl", "De kat is niet in het huis van mijn zus."),
+            ("ro", "Pisica nu este în casa surorii mele."),
+            ("tr", "Kedi kız kardeşimin evinde değil ama bahçede."),
+            ("vi", "Con mèo không ở trong nhà của chị tôi."),
+            ("", "The cat is not in the house of my sister."),
+            ("", "Los Angeles, El Paso and San Jose are in the US."),
+            ("", "No, not me! I was in a man's war."),
+            ("", "import com.ai; import com.ai; fn f<T>(t: T, s: &'s T) -> T"),
+            ("", "git log --oneline"),
+            ("", "Кошки нет дома"),
+            ("", "猫は家にいない"),
+            ("", ""),
+        ] {
+            assert_eq!(told(text), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_language_is_chosen_among_those_that_are_asked_for() {
+        let mut votes = Votes::default();
+        for word in ["la", "casa", "de", "él"] {
+            votes.add(vote_of(word), 1);
+        }
+        assert_eq!(votes.language(QUERY_MARGIN, |_| true).code(), "es");
+        assert_eq!(votes.language(QUERY_MARGIN, |language| language.code() == "fr").code(), "fr");
+        votes.clear();
+        assert_eq!(votes.language(QUERY_MARGIN, |_| true), LanguageId::BY_WORD);
+    }
+}

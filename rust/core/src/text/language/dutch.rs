@@ -1,0 +1,31 @@
+//! Dutch: Snowball stems; stop words of the Snowball project.
+
+use std::borrow::Cow;
+
+use snowball_stemmers_rs::Algorithm;
+
+use crate::text::language::{Language, snowball};
+
+pub(super) struct Dutch;
+
+impl Language for Dutch {
+    fn name(&self) -> &'static str {
+        "Dutch"
+    }
+
+    fn code(&self) -> Option<&'static str> {
+        Some("nl")
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_nl.txt")
+    }
+
+    fn prefix_letters(&self) -> Option<usize> {
+        Some(5)
+    }
+
+    fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        Some(snowball(Algorithm::Dutch, word))
+    }
+}

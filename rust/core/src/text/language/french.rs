@@ -1,0 +1,45 @@
+//! French: Snowball stems, without elided articles; stop words of the Snowball project.
+
+use std::borrow::Cow;
+
+use snowball_stemmers_rs::Algorithm;
+
+use crate::text::language::{Language, snowball};
+use crate::text::segmentation::is_apostrophe;
+
+pub(super) struct French;
+
+/// What is elided before a vowel, as in Lucene's `FrenchAnalyzer`.
+const ELIDED: &[&str] =
+    &["l", "d", "j", "m", "t", "s", "n", "c", "qu", "lorsqu", "puisqu", "jusqu", "quoiqu"];
+
+impl Language for French {
+    fn name(&self) -> &'static str {
+        "French"
+    }
+
+    fn code(&self) -> Option<&'static str> {
+        Some("fr")
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_fr.txt")
+    }
+
+    fn letters(&self) -> &'static str {
+        "œ"
+    }
+
+    fn bare<'w>(&self, word: &'w str) -> &'w str {
+        let parts = word.split_once(is_apostrophe).filter(|(article, _)| ELIDED.contains(article));
+        parts.map_or(word, |(_, bare)| bare)
+    }
+
+    fn prefix_letters(&self) -> Option<usize> {
+        Some(5)
+    }
+
+    fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        Some(snowball(Algorithm::French, word))
+    }
+}

@@ -1,0 +1,35 @@
+//! German: Snowball stems, in which umlauts are the vowels under them; stop words of the Snowball project.
+
+use std::borrow::Cow;
+
+use snowball_stemmers_rs::Algorithm;
+
+use crate::text::language::{Language, snowball};
+
+pub(super) struct German;
+
+impl Language for German {
+    fn name(&self) -> &'static str {
+        "German"
+    }
+
+    fn code(&self) -> Option<&'static str> {
+        Some("de")
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_de.txt")
+    }
+
+    fn letters(&self) -> &'static str {
+        "ß"
+    }
+
+    fn prefix_letters(&self) -> Option<usize> {
+        Some(5)
+    }
+
+    fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        Some(snowball(Algorithm::German, word))
+    }
+}

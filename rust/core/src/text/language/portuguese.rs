@@ -1,0 +1,35 @@
+//! Portuguese: Snowball stems; stop words of the Snowball project.
+
+use std::borrow::Cow;
+
+use snowball_stemmers_rs::Algorithm;
+
+use crate::text::language::{Language, snowball};
+
+pub(super) struct Portuguese;
+
+impl Language for Portuguese {
+    fn name(&self) -> &'static str {
+        "Portuguese"
+    }
+
+    fn code(&self) -> Option<&'static str> {
+        Some("pt")
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_pt.txt")
+    }
+
+    fn letters(&self) -> &'static str {
+        "ãõ"
+    }
+
+    fn prefix_letters(&self) -> Option<usize> {
+        Some(5)
+    }
+
+    fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        Some(snowball(Algorithm::Portuguese, word))
+    }
+}

@@ -1,0 +1,36 @@
+//! Romanian: Snowball stems of words with a comma below, however they are spelled; stop words of
+//! Jacques Savoy (BSD), in Lucene.
+
+use std::borrow::Cow;
+
+use snowball_stemmers_rs::Algorithm;
+
+use crate::text::language::{Language, snowball};
+
+pub(super) struct Romanian;
+
+impl Language for Romanian {
+    fn name(&self) -> &'static str {
+        "Romanian"
+    }
+
+    fn code(&self) -> Option<&'static str> {
+        Some("ro")
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_ro.txt")
+    }
+
+    fn letters(&self) -> &'static str {
+        "ășțţ"
+    }
+
+    fn prefix_letters(&self) -> Option<usize> {
+        Some(5)
+    }
+
+    fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        Some(snowball(Algorithm::Romanian, word))
+    }
+}

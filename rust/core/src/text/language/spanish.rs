@@ -1,0 +1,35 @@
+//! Spanish: Snowball stems; stop words of the Snowball project.
+
+use std::borrow::Cow;
+
+use snowball_stemmers_rs::Algorithm;
+
+use crate::text::language::{Language, snowball};
+
+pub(super) struct Spanish;
+
+impl Language for Spanish {
+    fn name(&self) -> &'static str {
+        "Spanish"
+    }
+
+    fn code(&self) -> Option<&'static str> {
+        Some("es")
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_es.txt")
+    }
+
+    fn letters(&self) -> &'static str {
+        "ñ"
+    }
+
+    fn prefix_letters(&self) -> Option<usize> {
+        Some(5)
+    }
+
+    fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        Some(snowball(Algorithm::Spanish, word))
+    }
+}

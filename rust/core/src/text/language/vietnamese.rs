@@ -1,0 +1,34 @@
+//! Vietnamese: syllables, whose tones tell them apart; nothing is inflected.
+
+use std::borrow::Cow;
+
+use crate::text::language::Language;
+
+pub(super) struct Vietnamese;
+
+impl Language for Vietnamese {
+    fn name(&self) -> &'static str {
+        "Vietnamese"
+    }
+
+    fn code(&self) -> Option<&'static str> {
+        Some("vi")
+    }
+
+    fn stop_words(&self) -> &'static str {
+        include_str!("words/stop_vi.txt")
+    }
+
+    fn letters(&self) -> &'static str {
+        "ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ"
+    }
+
+    /// A syllable without its tone: texts are searched with and without.
+    fn stem<'w>(&self, word: &'w str) -> Option<Cow<'w, str>> {
+        Some(Cow::Borrowed(word))
+    }
+
+    fn spells_by_accents(&self) -> bool {
+        true
+    }
+}

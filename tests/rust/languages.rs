@@ -1,0 +1,143 @@
+//! Search in many languages: inflected queries, folded spellings, and memories that mix them.
+
+#![allow(missing_docs)]
+
+mod fixture;
+
+use commonplace_core::store::Store;
+use commonplace_core::text::folding::fold;
+use commonplace_core::text::language::readings::{self, LanguageId};
+use commonplace_core::text::language::stems::stem;
+use fixture::{TestRoot, ask, paths};
+use proptest::prelude::*;
+
+const NOTES: [(&str, &str); 14] = [
+    ("ar.md", "تقع الجامعات الكبيرة في المدينة القديمة، وقد أُسِّست قبل قرون.\n"),
+    ("de.md", "Die Häuser der Stadt sind nicht groß, und die Verwaltung ist klein.\n"),
+    ("el.md", "Οι φοιτητές του πανεπιστημίου μένουν στην πόλη.\n"),
+    ("en.md", "The universities of the city are running a museum in Paris.\n"),
+    ("es.md", "Las publicaciones de la universidad no están en los archivos.\n"),
+    ("fr.md", "L’hôpital de la ville est dans les rues qui sont près du château.\n"),
+    ("hi.md", "लड़कियों ने विश्वविद्यालय की किताबें पढ़ीं।\n"),
+    ("ja.md", "東京大学の図書館で新しい本を借りました。\n"),
+    ("ro.md", "Orașele din această regiune au fost întemeiate de către coloniști.\n"),
+    ("ru.md", "Новые здания университета построили в городах ещё в прошлом веке.\n"),
+    ("th.md", "นักเรียนอ่านหนังสือในห้องสมุด\n"),
+    ("tr.md", "Öğrenciler İstanbul'daki üniversitenin kütüphanelerinde ve evlerinde çalışıyor.\n"),
+    ("vi.md", "Bạn của tôi không có nhà ở thành phố này.\n"),
+    ("zh.md", "圖書館在大學裡面，學生們都在那裡讀書。\n"),
+];
+
+fn world() -> (TestRoot, Store) {
+    let memory = TestRoot::new();
+    for (path, text) in NOTES {
+        memory.put(path, text);
+    }
+    let store = memory.open(false);
+    (memory, store)
+}
+
+#[test]
+fn an_inflected_query_finds_the_inflected_text() {
+    let (_memory, store) = world();
+    for (query, path) in [
+        ("جامعة", "ar.md"),
+        ("اسست", "ar.md"),
+        ("Haus", "de.md"),
+        ("GROSS", "de.md"),
+        ("verwalten", "de.md"),
+        ("φοιτητής", "el.md"),
+        ("ΠΟΛΗ", "el.md"),
+        ("museums", "en.md"),
+        ("publicación", "es.md"),
+        ("hôpitaux", "fr.md"),
+        ("hopital", "fr.md"),
+        ("लड़की", "hi.md"),
+        ("図書館はどこですか", "ja.md"),
+        ("oraş", "ro.md"),
+        ("здание", "ru.md"),
+        ("город", "ru.md"),
+        ("еще в век", "ru.md"),
+        ("หนังสือ", "th.md"),
+        ("öğrencilerden", "tr.md"),
+        ("istanbul", "tr.md"),
+        ("ev", "tr.md"),
+        ("bạn", "vi.md"),
+        ("ban", "vi.md"),
+        ("為什麼圖書館", "zh.md"),
+    ] {
+        assert_eq!(ask(&store, query).hits.first().map(|hit| &*hit.path), Some(path), "{query}");
+    }
+}
+
+#[test]
+fn what_is_read_in_a_language_is_found_by_every_operator() {
+    let (_memory, store) = world();
+    for (query, path) in [
+        ("\"die Häuser der Stadt\"", "de.md"),
+        ("\"die hauser der stadt\"", "de.md"),
+        ("\"las publicaciones\"", "es.md"),
+        ("hause*", "de.md"),
+        ("publicaciomes~1", "es.md"),
+        ("body:stadt", "de.md"),
+        ("kütüphane*", "tr.md"),
+    ] {
+        assert_eq!(paths(&store, query), [path], "{query}");
+    }
+    assert!(paths(&store, "stadt -häuser").is_empty());
+}
+
+#[test]
+fn a_name_is_found_in_every_language() {
+    let memory = TestRoot::new();
+    memory.put("de.md", "Wir waren gestern in Paris, und die Häuser waren nicht teuer.\n");
+    memory.put("en.md", "We have been in Paris, and it was expensive.\n");
+    memory.put("es.md", "Hemos estado en París y no era nada barato para nosotros.\n");
+    let store = memory.open(false);
+    for query in ["Paris", "Wo ist Paris?", "where is Paris", "¿Dónde está París?"] {
+        assert_eq!(paths(&store, query).len(), 3, "{query}");
+    }
+    let hit = &ask(&store, "Haus").hits[0];
+    let shown = hit.passage();
+    assert_eq!(hit.path, "de.md");
+    assert!(shown.snippet.contains("Häuser") && !shown.highlights.is_empty(), "{shown:?}");
+}
+
+#[test]
+fn a_query_is_read_in_the_languages_that_the_memory_holds() {
+    let memory = TestRoot::new();
+    memory.put("en.md", "She may die hard, or die soon; the others die later.\n");
+    let store = memory.open(false);
+    let explained = |store: &Store| ask(store, "die hard").hits.len();
+    assert_eq!((explained(&store), paths(&store, "die").len()), (1, 1));
+    memory.put("de.md", "Die Rolle, die er spielt, ist nicht die beste.\n");
+    assert_eq!(paths(&store, "die Rolle"), ["de.md"], "a stop word while German is there");
+    std::fs::remove_file(memory.at("de.md")).unwrap();
+    assert_eq!(paths(&store, "die Rolle"), ["en.md"], "and no more");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn any_word_can_be_read_in_any_language(
+        word in "[a-zäöüßñçșțşğıİéèàãõưạ'’]{1,24}|[а-яё]{1,20}|[α-ωάέόώς]{1,20}|[ء-ي\u{64b}-\u{652}]{1,16}\
+            |[\u{900}-\u{97f}]{1,16}",
+    ) {
+        for language in LanguageId::all() {
+            if let Some(reading) = language.read(&word) {
+                // what stands in the dictionary says which concept it is of
+                let stem = stem(&reading.term);
+                prop_assert_eq!(stem.as_deref(), Some(reading.stem()));
+                prop_assert!(reading.term.starts_with(&*fold(readings::bare(&reading.term))));
+                let again = language.read(&word.to_uppercase().to_lowercase());
+                prop_assert!(again.is_some());
+            }
+        }
+        let folded = fold(&word);
+        prop_assert_eq!(fold(&folded), &*folded);
+        if let Some(prefix) = readings::prefix_of(&folded) {
+            prop_assert!(stem(&folded).is_some() && stem(&prefix).is_some(), "{}", prefix);
+        }
+    }
+}
