@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from benches.extraction_quality import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.extraction import LONGEST, classify, extract, is_ephemeral
+from commonplace.extraction import LONGEST, classification, classify, extract, is_ephemeral
+from commonplace.extraction.linear_model import weights
 from commonplace.extraction.rule_tables import Rule, load
 
 TABLES = {language: load(language) for language in ("english", "chinese")}
@@ -39,20 +41,62 @@ def test_each_veto_stops_its_examples(pair: tuple[str, Rule]) -> None:
         assert not classify(example).kept, example
 
 
-# What was reached, a little below it (see benches/extraction_quality.py).
+# What the rules reached alone, a little below it (see benches/extraction_quality.py).
 @pytest.mark.parametrize(
     ("half", "precision", "recall"), [("seen", 0.95, 0.85), ("unseen", 0.95, 0.7)]
 )
-def test_labelled_messages(half: str, precision: float, recall: float) -> None:
-    found = list(answers("extraction", half))
-    scores = score(found)
-    wrong = [
-        (one.item["text"], one.got, one.reason)
-        for one in found
-        if one.got not in {None, one.wanted}
-    ]
-    assert scores.precision >= precision, wrong
+def test_rules_on_labelled_messages(
+    half: str, precision: float, recall: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classification, "joined", lambda found, *_: found)
+    scores = score(list(answers("extraction", half)))
+    assert scores.precision >= precision
     assert scores.recall >= recall
+
+
+# With the classifier more is kept, and of a kind that is less certain.
+@pytest.mark.parametrize(
+    ("half", "precision", "recall"), [("seen", 0.95, 0.95), ("unseen", 0.95, 0.75)]
+)
+def test_rules_and_classifier_on_labelled_messages(
+    half: str, precision: float, recall: float
+) -> None:
+    scores = score([one.without_kind() for one in answers("extraction", half)])
+    assert scores.precision >= precision
+    assert scores.recall >= recall
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kept"),
+    [
+        ("renting a tiny terrace house near the docks these days", True),
+        ("shellfish puts me in hospital, just so you know", True),
+        ("the second paragraph still sounds a bit stiff", False),
+        ("花粉一多我就喘不上气，体质问题", True),
+        ("第二段读着还是有点怪", False),
+    ],
+)
+def test_the_classifier_keeps_what_no_rule_knows(sentence: str, kept: bool) -> None:
+    assert classify(sentence).reason.endswith(":model") == kept
+    assert not classify(sentence, "assistant").kept
+
+
+def test_the_classifier_overrules_no_question_fiction_or_request_not_to_keep() -> None:
+    for sentence in (
+        "do i live in Oslo with my two kids?",
+        "suppose i live in Oslo with my two kids",
+        "i live in Oslo with my two kids, don't save that",
+        "假如我住在奥斯陆，有两个孩子",
+        "我住在奥斯陆，别记下来",
+    ):
+        assert not classify(sentence).kept
+
+
+def test_the_weights_are_small_and_read_once() -> None:
+    folder = resources.files("commonplace.extraction")
+    files = [folder / f"{language}_weights.txt" for language in TABLES]
+    assert sum(len(file.read_bytes()) for file in files) <= 300_000
+    assert weights("english") is weights("english")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Classification of one sentence: the rule or the veto that decides, and its statement."""
+"""Classification of one sentence: the rule, the veto or the classifier that decides."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from commonplace.chat_spelling import expanded
+from commonplace.extraction.linear_model import likely
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
 from commonplace.extraction.third_person import statement
 
@@ -56,21 +57,31 @@ POINTED = re.compile(
 # It stands by itself in a memory as it is.
 SENTENCE = re.compile(r"^(?!(?:Btw|Oh|Hey|Hi|Also|And|So|Ok|Okay|Fyi)\b)[A-Z\u3400-\u9fff0-9]")
 FORGET, PRIVATE = "veto:forget", "veto:private"
+MODEL = "model"
 # What no rule knows, or what only says "this week", may still end something that is known.
 UNDECIDED = frozenset({"no-rule", "vague", "third-person", "ephemeral:moment"})
 LONGEST_CHANGE = 160
+# What the classifier may overrule. A question, fiction, a hypothesis, a quotation, a text to work
+# on and a request not to keep it stay what they are.
+SOFT = re.compile(
+    r"ephemeral:|(?:joke|reported|vague|past|conditional|mood|uncertain|third-person|not-done)$"
+)
+# How far the score of the classifier may lie below its threshold, by what the rules say
+ALLOWANCE_OF_RULE, ALLOWANCE_OF_VETO = 4.0, -0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
     """What was decided about one sentence.
 
-    `reason` is a short stable code: that of the rule (`preference:i-prefer`) when it is kept, else
-    that of the veto (`ephemeral:this-time`, `question`), or `no-rule`, `too-long`, `code`,
-    `quoted`, `role`, `duplicate`. `statement` is what it says in the third person, where the
-    sentence cannot stand by itself in a memory ("we just moved to Lisbon last month"); "" where it
-    can, or no clean statement is to be had. For `veto:forget`, a request to forget, `about` is what
-    it speaks of: words of the request, or the sentence before ("forget that").
+    `reason` is a short stable code: that of the rule (`preference:i-prefer`) when it is kept, or
+    `preference:model` where the classifier has decided; else that of the veto
+    (`ephemeral:this-time`, `question`), or `no-rule`, `unlikely` (a rule matches, but the
+    classifier is against it), `too-long`, `code`, `quoted`, `role`, `duplicate`. `statement` is
+    what it says in the third person, where the sentence cannot stand by itself in a memory ("we
+    just moved to Lisbon last month"); "" where it can, or no clean statement is to be had. For
+    `veto:forget`, a request to forget, `about` is what it speaks of: words of the request, or the
+    sentence before ("forget that").
     """
 
     text: str
@@ -114,15 +125,35 @@ def classify(sentence: str, role: str = "user", now: date | None = None) -> Clas
     >>> classify("这次别用PPT").reason
     'ephemeral:this-time'
     """
-    text = MARK.sub("", " ".join(sentence.split()).replace("\u2019", "'"))
+    text = unmarked(sentence)
     if role not in {"user", "assistant"}:
         return Classification(text, None, "role")
     if len(text) > LONGEST:
         return Classification(text, None, "too-long")
     if CODE.search(text):
         return Classification(text, None, "code")
-    unquoted = QUOTED.sub("…", expanded(text))
-    unquoted = unquoted[used_to.end() :] if (used_to := NOW.match(unquoted)) else unquoted
+    unquoted = normalized(text)
+    found = by_rules(text, unquoted, role, now)
+    return joined(found, unquoted, now) if role == "user" else found
+
+
+def unmarked(sentence: str) -> str:
+    """Return a sentence without the marker of a list item, and with single spaces."""
+    return MARK.sub("", " ".join(sentence.split()).replace("\u2019", "'"))
+
+
+def normalized(sentence: str) -> str:
+    """Return a sentence as rules and classifier read it.
+
+    Quotations and short forms are written otherwise, and what it says of the past is dropped when
+    it goes on to the present.
+    """
+    text = QUOTED.sub("…", expanded(unmarked(sentence)))
+    return text[used_to.end() :] if (used_to := NOW.match(text)) else text
+
+
+def by_rules(text: str, unquoted: str, role: str, now: date | None) -> Classification:
+    """Return what the tables of rules and vetoes say of a sentence."""
     stopped = None
     rules = list(matching_rules(unquoted, "rules", role))
     firsts = [next((r for r in rules if r.change == change), None) for change in (False, True)]
@@ -137,7 +168,22 @@ def classify(sentence: str, role: str = "user", now: date | None = None) -> Clas
     if stopped:
         about = about_of(stopped, unquoted) if stopped.code == FORGET else ""
         return Classification(text, None, stopped.code, about=about)
-    return Classification(text, None, "quoted" if "…" in unquoted and not used_to else "no-rule")
+    return Classification(text, None, "quoted" if "…" in unquoted else "no-rule")
+
+
+def joined(found: Classification, unquoted: str, now: date | None) -> Classification:
+    """Return what rules and classifier say of a sentence of the user together."""
+    soft = bool(SOFT.match(found.reason))
+    if not (found.kept or soft or found.reason == "no-rule"):
+        return found
+    says = likely(unquoted)
+    allowance = ALLOWANCE_OF_RULE if found.kept else ALLOWANCE_OF_VETO if soft else 0
+    if says.score + allowance <= 0:
+        return replace(found, kind=None, reason="unlikely", statement="") if found.kept else found
+    if found.kept:
+        return found
+    said = "" if SENTENCE.match(found.text) else statement(found.text, now)
+    return replace(found, kind=says.kind, reason=f"{says.kind}:{MODEL}", statement=said)
 
 
 def possible_change(found: Classification, now: date | None = None) -> Classification | None:

@@ -6,10 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, get_args
 
-from commonplace.extraction.classification import FORGET, PRIVATE, Classification, classify
-from commonplace.extraction.rule_tables import codes_for_rest_of_message
+from commonplace.extraction.classification import (
+    FORGET,
+    MODEL,
+    PRIVATE,
+    Classification,
+    classify,
+)
+from commonplace.extraction.rule_tables import Kind, codes_for_rest_of_message
 from commonplace.extraction.third_person import by_model
 from commonplace.protocols import ChatModel
 
@@ -42,6 +48,7 @@ AFTERTHOUGHT = re.compile(
 )
 # What such a statement is without its neighbours
 PLAIN = {"no-rule", "identity:fact-of", "identity:i-do", "identity:i-am"}
+PLAIN |= {f"{kind}:{MODEL}" for kind in get_args(Kind)}
 STATEMENT = re.compile(
     r"^(?:it's|it is|i'm|i am|we're|(?:my|the|our|her|his) .{1,50}? (?:is|are|was|has|starts|lives"
     r"|works|runs|ends)|(?:i|we|she|he) (?:live|work|use|have|teach|lives|works|uses|has))"
@@ -200,7 +207,9 @@ def classify_message(text: str, role: str, now: date | None = None) -> list[Clas
             # "Use bullets please, I prefer them. Just this once."
             found = [replace(f, kind=None, reason=current.reason) if f.kept else f for f in found]
         elif role == "user" and found and found[-1].reason in PLAIN:
-            found[-1] = reclassified_by_next(current.text, found[-1])
+            before, found[-1] = found[-1], reclassified_by_next(current.text, found[-1])
+            if found[-1] is not before and current.reason in PLAIN:
+                current = replace(current, kind=None, reason="no-rule", statement="")
         rejected = role == "user" and bool(REJECTED.match(current.text))
         found.append(current)
     return found

@@ -1,0 +1,62 @@
+"""Features of a sentence for the linear classifier: n-grams, and its shape."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from commonplace.extraction.rule_tables import CHINESE
+
+TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[\u3400-\u9fff]|\d+|[^\w\s]")
+# A full stop says how somebody writes, not what
+END = re.compile(r"[\s.。~～]+$")
+LATIN = re.compile(r"[a-z]+")
+# What a sentence is about shows in its person, tense and mood, whatever its words.
+SHAPES = [
+    (name, re.compile(pattern, re.IGNORECASE))
+    for name, pattern in (
+        ("asks", r"[?？]\s*$"),
+        ("question mark", r"[?？]"),
+        ("first person", r"\b(?:i|i'm|i've|my|me|we|our|us|we're)\b|[我咱俺]"),
+        ("first person first", r"^(?:i|i'm|i've|my|we|our)\b|^[我咱俺]"),
+        ("second person", r"\b(?:you|your)\b|[你您]"),
+        ("third person", r"\b(?:he|she|they|his|her|their)\b|[他她]"),
+        ("past", r"\b\w+ed\b|了"),
+        ("condition", r"\bif\b|\bwould\b|如果|要是|假如"),
+        ("negation", r"n't\b|\b(?:not|no|never)\b|[不没别]"),
+        ("quote", r'["“「『]'),
+        ("colon", r"[:：]"),
+        ("exclamation", r"[!！]"),
+        ("number", r"\d"),
+        ("code", r"[{}=<>();]"),
+        ("latin", r"[\u3400-\u9fff].*[a-z]{3}|[a-z]{3}.*[\u3400-\u9fff]"),
+        ("name", r"(?-i:(?<=[a-z,] )[A-Z][a-z])"),
+    )
+]
+
+
+def features(text: str) -> set[str]:
+    """Return the features of one sentence, whose short forms are written out.
+
+    >>> sorted(features("我吃素"))[:4]
+    ['#first person', '#first person first', '#length 0', '0我']
+    """
+    low = re.sub(r"\d", "0", END.sub("", text).casefold())
+    tokens = TOKEN.findall(low)
+    chinese = bool(CHINESE.search(text))
+    found = {f"#{name}" for name, pattern in SHAPES if pattern.search(text)}
+    length = len(text) // 2 if chinese else len(tokens)
+    found.add(f"#length {min(8, length // 4)}")
+    found.update(f"{at}{token}" for at, token in enumerate(tokens[:3]))
+    found.update(f"9{token}" for token in tokens[-2:])
+    ends = ["^", *tokens, "$"]
+    found.update(f"{one}_{other}" for one, other in zip(ends, ends[2:], strict=False))
+    if chinese:
+        found.update(f"={word}" for word in LATIN.findall(low))
+    else:
+        found.update(f"={token}" for token in tokens)
+        found.update(f"{one}={other}" for one, other in pairwise(ends))
+    padded = f" {low} "
+    for size in (1, 2, 3) if chinese else (3, 4, 5):
+        found.update(f"~{padded[at : at + size]}" for at in range(len(padded) - size + 1))
+    return found
