@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import socket
 import tempfile
 import threading
 import time
@@ -30,8 +29,10 @@ from commonplace.doors.hook_log import HookLog
 from commonplace.memories import FourLayers, Profile, WorldAndAgents
 from commonplace.web.application import application
 from commonplace.web.plots import quantile
+from commonplace.web.server import listening
 
 PAGE_GOAL, KEY_GOAL = 30, 50
+CHANGES = 10
 SESSION = 200
 """Messages of a session."""
 WORDS = """\
@@ -100,9 +101,7 @@ def fill(store: commonplace.Store) -> None:
 @contextmanager
 def served(store: commonplace.Store) -> Iterator[tuple[HTTPConnection, dict[str, str]]]:
     """Serve a store and lend a connection with the headers of a session."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
+    with listening() as listener:
         port = listener.getsockname()[1]
         app = application(store, port=port)
         config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
@@ -175,6 +174,13 @@ def measure(store: commonplace.Store, rounds: int) -> None:
             first, _, size = asked(connection, headers, address)
             found = [asked(connection, headers, address) for _ in range(rounds)]
             print_row(name, f"{first:10.1f}", found, PAGE_GOAL, f"{size / 1000:8.1f}")
+        # what is kept from one request to the next is made anew
+        for name in ("notes", "note", "sessions", "health"):
+            address, changed = addresses(store)[name], []
+            for number in range(CHANGES):
+                store.write("changed.md", f"Changed for the {number}th time.\n")
+                changed.append(asked(connection, headers, address))
+            print_row(f"{name}, after a change", f"{'':10}", changed, PAGE_GOAL, "")
         typed = [query[:end] for query in QUERIES for end in range(2, len(query) + 1)]
         keys = [
             asked(connection, {**headers, "X-Part": "1"}, f"/?{urlencode({'q': text})}")

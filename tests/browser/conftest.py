@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import uvicorn
 
 import commonplace
 from commonplace.web.application import application
+from commonplace.web.server import listening
 from tests.browser import example_memory
 from tests.browser.watched import Watched
 
@@ -49,9 +49,7 @@ def browser() -> Iterator[Any]:
 @contextmanager
 def serving(root: Path, *, read_only: bool = False) -> Iterator[tuple[commonplace.Store, str]]:
     """Serve a root from this process; lend its store and the link that opens a browser."""
-    with commonplace.open(root) as store, socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
+    with commonplace.open(root) as store, listening() as listener:
         port = listener.getsockname()[1]
         app = application(store, port=port, read_only=read_only)
         config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)

@@ -60,11 +60,11 @@ def test_two_tabs_that_change_other_lines_are_merged(
     assert (root / "ferry.md").read_text() == NOTE.replace("nine", "ten").replace("north", "south")
 
 
-def test_two_tabs_that_change_one_line_both_see_it(served: tuple[Path, str], visit: Visit) -> None:
+def test_two_users_that_change_one_line_both_see_it(served: tuple[Path, str], visit: Visit) -> None:
     root, link = served
-    seen = visit(link)
+    other, seen = visit(link), visit(link)
     seen.expected.append("409 (Conflict)")
-    one, two = seen.tab("/edit/ferry.md"), seen.tab("/edit/ferry.md")
+    one, two = other.go("/edit/ferry.md"), seen.go("/edit/ferry.md")
     editor(one).fill(NOTE.replace("nine", "ten"))
     editor(two).fill(NOTE.replace("nine", "eleven"))
     save(one)

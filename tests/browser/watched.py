@@ -7,6 +7,18 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
+LOOKS = [
+    "color-contrast",
+    "html-has-lang",
+    "html-lang-valid",
+    "link-in-text-block",
+    "link-name",
+    "meta-viewport",
+    "scrollable-region-focusable",
+    "target-size",
+    "valid-lang",
+]
+"""Rules of axe-core that the theme, the width or the language of a page may break."""
 TIMEOUT = 10_000
 """Milliseconds to wait for what a page is to show."""
 
@@ -45,10 +57,15 @@ class Watched:
         self.page.goto(self.origin + address)
         return self.page
 
-    def violations(self) -> list[str]:
-        """Return what axe-core finds wrong with the page, one sentence a rule."""
+    def violations(self, *, of_looks: bool = False) -> list[str]:
+        """Return what axe-core finds wrong with the page, one sentence a rule.
+
+        Args:
+            of_looks: Ask the rules alone that depend on colours, width and language.
+        """
         self.page.evaluate(_axe())
-        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        options = {"resultTypes": ["violations"]} | ({"runOnly": LOOKS} if of_looks else {})
+        found = self.page.evaluate("(options) => axe.run(document, options)", options)
         return [
             f"{urlsplit(self.page.url).path}: {one['id']}: {one['help']}: "
             + "; ".join(f"{node['target']} {node['html'][:120]}" for node in one["nodes"][:3])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _WORD = re.compile(r" *([\d.]+) = (.+?)(: not in it)?; in (\d+) documents?")
 _FIELD = re.compile(r" +[\d.]+ of tf~ = (\w+): ")
@@ -67,6 +68,7 @@ def bar(parts: Sequence[ScorePart], width: float) -> list[tuple[float, float, in
     return found
 
 
+@lru_cache(maxsize=256)
 def _as_typed(stem: str, query: str) -> str:
     """Return the word of a query that begins most like its stem."""
     best, length = stem, 2

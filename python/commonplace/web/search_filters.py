@@ -90,7 +90,7 @@ def given_filter(query: Mapping[str, str]) -> SearchFilter:
 
 def _projects(page: Page) -> list[str]:
     """Return the projects with most sessions, by name."""
-    return sorted(project_counts(page.frame.shared, page.store))[:MOST_PROJECTS]
+    return sorted([*project_counts(page.frame.shared, page.store)][:MOST_PROJECTS])
 
 
 def project_counts(shared: dict[str, Any], store: Store) -> dict[str, int]:

@@ -40,13 +40,10 @@ def serve(
     Raises:
         OSError: The port is in use.
     """
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LOOPBACK, port))
+    with listening(port) as listener:
         own = listener.getsockname()[1]
         app = application(store, port=own, read_only=read_only)
         link = f"http://{LOOPBACK}:{own}{OPEN}?token={app.state.frame.access.token}"
-        listener.listen()
         # made before it is asked for: of very many notes it takes seconds
         shared_index(app.state.frame).refresh_later()
         told(link)
@@ -56,3 +53,22 @@ def serve(
             app, log_level="warning", access_log=False, server_header=False, lifespan="off"
         )
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def listening(port: int = 0) -> socket.socket:
+    """Return a socket that listens at 127.0.0.1; a `port` of 0 takes a free one.
+
+    Raises:
+        OSError: The port is in use.
+    """
+    # asyncio turns Nagle's algorithm off only where the protocol is named, and with it each answer
+    # waits 40 ms for an acknowledgement
+    found = socket.socket(proto=socket.IPPROTO_TCP)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((LOOPBACK, port))
+        found.listen()
+    except OSError:
+        found.close()
+        raise
+    return found
