@@ -61,7 +61,7 @@ def searchers(store: Store, vectors: Vectors) -> dict[str, HybridSearch]:
     """Return the three ways to search, which share their vectors."""
     ways = {
         "words": HybridSearch(store),
-        "vectors": HybridSearch(store, weights=(0, 1), floor=-1),
+        "vectors": HybridSearch(store, weights=(0, 1), floor=0),
         "both": HybridSearch(store),
     }
     for name, recall in ways.items():

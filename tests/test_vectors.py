@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import commonplace
 from commonplace.embedded_text import embedded_text
 from commonplace.errors import ModelError
-from commonplace.recall import nearest, vector_documents, vectors
+from commonplace.recall import nearest, vector_documents, vector_maker, vectors
 from commonplace.recall.vector_cache import Cache
 from commonplace.recall.vectors import Vectors
 
@@ -198,7 +198,7 @@ def test_two_share_what_they_make(store: commonplace.Store) -> None:
 def test_the_cache_does_not_grow_for_ever(
     store: commonplace.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "WASTE", 8)
+    monkeypatch.setattr(vector_maker, "WASTE", 8)
     made, other = Vectors(store, Bag()), Vectors(store, Bag())
     for number in range(40):
         store.write("a.md", f"text {number}")
@@ -331,7 +331,7 @@ def test_large_files_are_made_in_parts(
     store: commonplace.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "GROUP", 5)
-    monkeypatch.setattr(vectors, "BATCH", 3)
+    monkeypatch.setattr(vector_maker, "BATCH", 3)
     made = Vectors(store, Bag())
     for number in range(13):
         store.transcript("s").append({"role": "user", "content": f"w{number} w{number % 3}"})

@@ -7,6 +7,7 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from commonplace.citation import CITED, located
 from commonplace.embedded_text import digest
@@ -19,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
-    from typing import Literal, Self, Unpack
+    from typing import Any, Literal, Self, Unpack, overload
 
     from commonplace._core import (
         Forgotten,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
         Weights,
     )
     from commonplace.paths import GivenPath
+    from commonplace.protocols import Embedder
+    from commonplace.recall.hybrid import HybridHits
     from commonplace.search_filter import FilterFields
     from commonplace.timestamps import When
 
@@ -71,6 +74,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     weights: Weights | None = None,
     memory_limit: int | None = None,
     keep_secrets: bool = False,
+    embedder: Embedder | None = None,
 ) -> Store:
     r"""Open the memory that lies in the folder `root`.
 
@@ -85,6 +89,9 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
             there is a note), or the call raises `MemoryLimit`.
         keep_secrets: Let memory systems, tools, transcripts and imports write keys, tokens and
             passwords as they are, and not as `[redacted: GitHub token]` or the like.
+        embedder: Makes the vectors of `search(…, meaning=True)`, and of each memory system over
+            this store that is not given one of its own; default: that of `commonplace[embed]`
+            where `meaning` asks for one, and none otherwise.
 
     Returns:
         A store, ready to search: only files that changed since the last time were read.
@@ -100,7 +107,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     >>> [hit.citation for hit in store.search("what is my name")]
     ['facts/user.md#L3']
     """
-    return Store(
+    store = Store(
         root if root is not None else find_root(),
         create=create,
         watch=watch,
@@ -108,6 +115,8 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
         memory_limit=memory_limit,
         keep_secrets=keep_secrets,
     )
+    store.embedder = embedder
+    return store
 
 
 class Store(Files):
@@ -116,7 +125,37 @@ class Store(Files):
     Every call sees the files as they are now, whoever changed them.
     """
 
+    embedder: Embedder | None = None
+    """Makes the vectors of searches by meaning."""
+    hybrid: Any = None
+    """The hybrid search of this store, once one was asked for."""
+
     # Search
+
+    if TYPE_CHECKING:
+
+        @overload
+        def search(
+            self,
+            query: str,
+            limit: int = 10,
+            *,
+            unit: Unit = "turn",
+            meaning: Literal[False] = False,
+            filter: SearchFilter | None = None,
+            **fields: Unpack[FilterFields],
+        ) -> Hits: ...
+        @overload
+        def search(
+            self,
+            query: str,
+            limit: int = 10,
+            *,
+            unit: Unit = "turn",
+            meaning: Literal[True],
+            filter: SearchFilter | None = None,
+            **fields: Unpack[FilterFields],
+        ) -> HybridHits: ...
 
     def search(
         self,
@@ -124,9 +163,10 @@ class Store(Files):
         limit: int = 10,
         *,
         unit: Unit = "turn",
+        meaning: bool = False,
         filter: SearchFilter | None = None,
         **fields: Unpack[FilterFields],
-    ) -> Hits:
+    ) -> Hits | HybridHits:
         r"""Return up to `limit` sections and turns that answer `query`, best first.
 
         Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
@@ -139,6 +179,9 @@ class Store(Files):
             limit: Most hits to return.
             unit: What a hit of a transcript is: a `turn`, which is a prompt and all messages up to
                 the next prompt, or a `message`. What is of tools is found by message.
+            meaning: Find by vectors too, so that paraphrases and other languages are found. They
+                are made in the background, and no search waits for them: a note says how much has
+                vectors so far. Of a transcript, messages are found.
             filter: Which of them may be found; a turn is found by those of its messages that pass.
             **fields: The fields of a filter, in its place: `prefix`, `source`, `since`, `until`,
                 `role`, `session`, `category`, `exclude`, `tools`. `SearchFilter` says what each
@@ -151,6 +194,8 @@ class Store(Files):
             ValueError: A field has no such value, as `prefix` a list of nothing; or there is no
                 such unit.
             TypeError: There is no such field, or filter and fields were both given.
+            InvalidArgument: `meaning` is asked for, the store was opened without an embedder, and
+                `commonplace[embed]` is not installed.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
@@ -158,7 +203,13 @@ class Store(Files):
         >>> [hit.path for hit in store.search("tea", prefix="facts", source="note")]
         ['facts/tea.md']
         """
-        return self._core.search(query, limit, given_filter(filter, fields), unit)
+        wanted = given_filter(filter, fields)
+        if meaning:
+            # by its name: it stands on this module, and needs numpy
+            adapter = import_module("commonplace.adapters.meaning")
+            hybrid: HybridHits = adapter.search_by_meaning(self).search(query, limit, filter=wanted)
+            return hybrid
+        return self._core.search(query, limit, wanted, unit)
 
     def predicate(self, filter: SearchFilter) -> Callable[[Hit], bool] | None:
         r"""Return the function that says whether a hit passes a filter; None when all do.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # Rows that the matrix grows by; no row is ever copied for it
 BLOCK = 16384
+# Rows that show what the cosines of a query are like
+SAMPLE = 4096
 
 
 class Rows:
@@ -67,6 +70,16 @@ class Rows:
         """Return how much a row points where a vector of length 1 does."""
         return float(self._blocks[row // BLOCK][row % BLOCK] @ vector)
 
+    def sample(self, vector: Matrix, most: int = SAMPLE) -> Matrix:
+        """Return the cosines of up to `most` rows, spread evenly over all."""
+        step = -(-self._count // most) or 1
+        rows = [row for row in range(0, self._count, step) if row not in self._free]
+        cosines = [
+            self._blocks[number][[row % BLOCK for row in part]] @ vector
+            for number, part in groupby_block(rows)
+        ]
+        return np.concatenate(cosines) if cosines else np.empty(0, np.float32)
+
     def best(
         self, vector: Matrix, k: int, keep: Callable[[int], bool] | None = None
     ) -> list[tuple[int, float]]:
@@ -117,6 +130,11 @@ class Rows:
             self._graph.add(rows, np.stack(vectors))
         self._touched = set()
         return self._graph.near(vector, k)
+
+
+def groupby_block(rows: Iterable[int]) -> list[tuple[int, list[int]]]:
+    """Return ascending rows by the number of their block."""
+    return [(number, list(part)) for number, part in groupby(rows, lambda row: row // BLOCK)]
 
 
 def nearest_first(pair: tuple[int, float]) -> tuple[float, int]:
