@@ -58,7 +58,7 @@ def by_hand(
     spread = math.sqrt(squares / (len(others) + 2)) if others else 0.05
     chance = NormalDist().inv_cdf(0.5 ** (1 / max(len(cosines), 1)))
     best = (max(cosines, default=0.0) - mean) / spread
-    factor = 0.0045 * 3 * (1 + 0.3 * min(max(best - chance, -1), 3))
+    factor = 0.0015 * 3**2 * (1 + 0.3 * min(max(best - chance, -1), 3))
     least = -math.inf if floor <= 0 else math.inf if floor >= 1 else NormalDist().inv_cdf(floor)
     is_small = chance < least < math.inf
     scored = []
@@ -68,7 +68,7 @@ def by_hand(
         if key not in lexical and not resembles:
             continue
         share = lexical.get(key, 0) / max(lexical.values(), default=1)
-        words = max(hits.confidence, 0.05) ** 1.5 * share
+        words = max(hits.confidence, 0.05) ** 1.25 * share
         scored.append((weights[0] * words + weights[1] * factor * max(level, 0), key, hit))
     scored.sort(key=lambda one: (-one[0], one[1]))
     kept: list[tuple[float, tuple[str, int], Any]] = []

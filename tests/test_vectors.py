@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -365,16 +364,20 @@ def filled(many: np.ndarray, dims: int, exact: int) -> nearest.Rows:
     return rows
 
 
-def test_many_vectors_are_found_by_an_index_of_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_vectors_are_packed_and_found_by_their_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     many = spread(600)
     exact, graph = filled(many, 24, 1000), filled(many, 24, 100)
     monkeypatch.setattr(graph, "_cosines", None)
+    monkeypatch.setattr(nearest, "CANDIDATES", 100)
+    monkeypatch.setattr(nearest, "CANDIDATES_EACH", 10)
     for step in range(2):
         shared = 0
         for query in spread(50):
-            want, got = ([row for row, _ in rows.best(query, 10)] for rows in (exact, graph))
-            assert [row for row in got if row in want] == [row for row in want if row in got]
-            shared += len(set(want) & set(got))
+            want, got = (dict(rows.best(query, 10)) for rows in (exact, graph))
+            # a byte a number: those that nearly tie may change places
+            assert all(abs(want[row] - got[row]) < 0.005 for row in want.keys() & got.keys())
+            assert list(got.values()) == sorted(got.values(), reverse=True)
+            shared += len(want.keys() & got.keys())
         assert shared >= 0.95 * 500
         # rows that go and come, and one that changes
         if step == 0:
@@ -391,13 +394,6 @@ def test_with_a_filter_many_vectors_are_searched_exactly() -> None:
     want = sorted(range(0, 300, 50), key=lambda row: -float(many[row] @ many[1]))
     assert [row for row, _ in rows.best(many[1], 9, lambda row: row % 50 == 0)] == want
     assert rows.best(many[1], 0) == []
-
-
-def test_without_usearch_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "usearch.index", None)
-    rows = filled(spread(3), 24, 2)
-    with pytest.raises(ImportError, match=r"commonplace\[vectors\]"):
-        rows.best(spread(1)[0], 1)
 
 
 @settings(max_examples=50, deadline=None)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Verified,
         Written,
     )
+    from commonplace.recall import HybridHits
 
 Part = str | tuple[str, str]
 """A piece of a line, with its style when it has one."""
@@ -177,7 +178,7 @@ class Printer:
         if lines or tail:
             self.line(*lines, *tail)
 
-    def hits(self, hits: Hits, *, brief: bool = False) -> None:
+    def hits(self, hits: Hits | HybridHits, *, brief: bool = False) -> None:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line
         for rank, hit in enumerate(hits, 1):

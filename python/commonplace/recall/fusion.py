@@ -1,7 +1,7 @@
 r"""Fusion of words and vectors: what each channel says of a document, added as log odds are.
 
-    score = w₁ · confidence^1.5 · (BM25F ÷ the best BM25F of this query)
-          + w₂ · 0.0045 · sensitivity · (1 + 0.3 · excess) · level
+    score = w₁ · confidence^1.25 · (BM25F ÷ the best BM25F of this query)
+          + w₂ · 0.0015 · sensitivity² · (1 + 0.3 · excess) · level
 
 Each channel is scaled by how far it can be relied on for this query, in this store:
 
@@ -13,8 +13,9 @@ Each channel is scaled by how far it can be relied on for this query, in this st
 
 All are told without labels, whatever the model. Where levels are normally distributed, and those of
 what is relevant stand d′ above the rest, the log odds of a document grow by d′ with each level:
-`sensitivity` is that d′ for the store, `excess` the query's own. The three constants are the same
-for all stores and models; docs/explanation/fusion.md shows how little they matter.
+`sensitivity` is that d′ for the store, `excess` the query's own; the square, for a channel that
+tells little apart also does so less surely. The three constants are the same for all stores and
+models; docs/explanation/fusion.md shows how little they matter.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from dataclasses import dataclass
 from commonplace.recall.calibration import Calibration
 
 # Confidence is a share of the query's weight; what it is worth grows faster
-STEEPNESS = 1.5
+STEEPNESS = 1.25
 # What a level is worth at a sensitivity of 1, beside the best BM25F of a query that the words
 # answer in full
-LEVEL = 0.0045
+LEVEL = 0.0015
 # How much more it is worth for each level that the best stands above what chance brings
 EXCESS = 0.3
 LEAST_EXCESS, MOST_EXCESS = -1.0, 3.0
@@ -60,7 +61,7 @@ class Channels:
     def vectors(self) -> float:
         """What one level is worth."""
         excess = min(max(self.excess, LEAST_EXCESS), MOST_EXCESS)
-        return self.weights[1] * LEVEL * self.sensitivity * (1 + EXCESS * excess)
+        return self.weights[1] * LEVEL * self.sensitivity**2 * (1 + EXCESS * excess)
 
     def score(self, lexical: float | None, cosine: float | None) -> float:
         """Return the score of a document, 0 or more; None is what a channel does not find."""

@@ -22,7 +22,7 @@ from commonplace.errors import NotFound, Refused
 from commonplace.side_files import SideFiles
 
 # So many documents are asked for; fewer than that are no sample
-SAMPLE = 32
+SAMPLE = 64
 LEAST_DOCUMENTS = 64
 # It is measured again when the number of documents changed by more than this share
 CHANGED = 0.25
@@ -74,7 +74,7 @@ def sample(count: int) -> list[int]:
     """Return which of `count` documents are asked for, the same ones each time.
 
     >>> sample(3), len(sample(1000))
-    ([0, 1, 2], 32)
+    ([0, 1, 2], 64)
     """
     draw = random.Random(count)  # noqa: S311 - nothing to keep secret
     return sorted(draw.sample(range(count), min(SAMPLE, count)))

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 # Documents whose vectors are made together, so that small files share a batch
 GROUP = 1024
-# Beyond so many vectors, exact search costs more than an index of neighbours
-EXACT = 1_000_000
+# Beyond so many vectors, a scan of all costs more than one of their codes
+EXACT = 50_000
 # A file that changed so recently, in nanoseconds, may change again without its stamp showing it
 RECENT = 2_000_000_000
 # How often files are followed anew while somebody goes on changing them
@@ -65,8 +65,8 @@ class Vectors:
     Args:
         store: Where the documents are.
         embedder: Makes the vectors. Those of another `id` or of other `dims` are never mixed in.
-        exact: Beyond so many vectors `nearest` asks an index of neighbours (usearch), which may
-            miss some; it is made in memory when first needed.
+        exact: Beyond so many vectors they are packed, a byte a number, and `nearest` may miss some
+            of them.
         text_of: What the embedder is given of a document; default: its text, and what it is said
             under.
         background: Make vectors in a thread of its own: no search waits for it, and finds by those
