@@ -54,8 +54,8 @@ def by_hand(
     cosines = sorted(cosine for cosine, _ in near.values())
     others = cosines[: len(cosines) - max(1, len(cosines) // 10)]
     mean = sum(others) / len(others) if others else 0.0
-    squares = sum((cosine - mean) ** 2 for cosine in others) + 2 * 0.05**2
-    spread = math.sqrt(squares / (len(others) + 2)) if others else 0.05
+    squares = sum((cosine - mean) ** 2 for cosine in others) + 0.02**2
+    spread = math.sqrt(squares / (len(others) + 1)) if others else 0.02
     chance = NormalDist().inv_cdf(0.5 ** (1 / max(len(cosines), 1)))
     best = (max(cosines, default=0.0) - mean) / spread
     factor = 0.0015 * 3**2 * (1 + 0.3 * min(max(best - chance, -1), 3))

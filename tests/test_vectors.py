@@ -368,7 +368,7 @@ def test_many_vectors_are_packed_and_found_by_their_codes(monkeypatch: pytest.Mo
     many = spread(600)
     exact, graph = filled(many, 24, 1000), filled(many, 24, 100)
     monkeypatch.setattr(graph, "_cosines", None)
-    monkeypatch.setattr(nearest, "CANDIDATES", 100)
+    monkeypatch.setattr(nearest, "CANDIDATES", 300)
     monkeypatch.setattr(nearest, "CANDIDATES_EACH", 10)
     for step in range(2):
         shared = 0

@@ -10,8 +10,8 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import TextIO
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, TextIO
 
     from commonplace._core import (
         Entry,
@@ -181,7 +181,9 @@ class Printer:
     def hits(self, hits: Hits | HybridHits, *, brief: bool = False) -> None:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line
-        for rank, hit in enumerate(hits, 1):
+        # a hit by words and vectors has what a hit has
+        ranked: Sequence[Any] = hits
+        for rank, hit in enumerate(ranked, 1):
             if hit.is_turn:
                 self.turn(rank, hit)
                 continue

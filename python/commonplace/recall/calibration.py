@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 # The share of a store that may resemble a query: the others show what resembles nothing
 NEAR = 0.1
-# The spread of cosines that is assumed before a document was seen, and how many it counts as
-ASSUMED_SPREAD = 0.05
-ASSUMED_COUNT = 2
+# Of fewer documents the spread is not relied on: one more is added that stands so far from the mean
+FEW = 16
+ASSUMED_SPREAD = 0.02
+# Where all vectors are the same, none is far from the mean
+LEAST_SPREAD = 1e-6
 # The least cosine of what resembles, in a store too small to tell
 RESEMBLING = 0.35
 
@@ -84,8 +86,10 @@ def calibrate(cosines: Vector, documents: int) -> Calibration:
         return Calibration(documents, 0.0, ASSUMED_SPREAD)
     low = np.partition(cosines, others - 1)[:others].astype(np.float64)
     mean = float(low.mean())
-    squares = float(((low - mean) ** 2).sum()) + ASSUMED_COUNT * ASSUMED_SPREAD**2
-    return Calibration(documents, mean, math.sqrt(squares / (others + ASSUMED_COUNT)))
+    squares = float(((low - mean) ** 2).sum())
+    if others < FEW:
+        squares, others = squares + ASSUMED_SPREAD**2, others + 1
+    return Calibration(documents, mean, max(math.sqrt(squares / others), LEAST_SPREAD))
 
 
 def greatest_by_chance(count: int) -> float:

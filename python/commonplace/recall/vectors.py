@@ -124,9 +124,9 @@ class Vectors:
     @property
     def covered(self) -> float:
         """The share of the documents that have vectors; 1 unless they are still being made."""
-        if self.revision is not None or self._total == 0:
+        if self.revision is not None:
             return 1.0
-        return min(1.0, len(self) / self._total)
+        return min(1.0, len(self) / self._total) if self._total else 0.0
 
     def __len__(self) -> int:
         return len(self._hits)
@@ -196,7 +196,8 @@ class Vectors:
         try:
             self.refresh()
             self._failed = []
-        except (ModelError, OSError, Refused) as error:
+        # ValueError: the store was closed meanwhile
+        except (ModelError, OSError, Refused, ValueError) as error:
             self._failed = [f"vectors of what is new are missing: {error}"]
 
     def embed(self, query: str) -> Matrix:
@@ -262,7 +263,8 @@ class Vectors:
     # Following the files
 
     def _follow(self, batches: Batches) -> None:
-        group = batches.size if batches.is_timed else GROUP
+        # with its neighbours, it is a batch
+        group = batches.size // 2 if batches.is_timed else GROUP
         status = self._store.status()
         self._total = status.sections + status.messages
         paths = [entry.path for entry in self._store.list() if entry.kind != "other"]
