@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
+from commonplace._core import nearest_codes
 from commonplace.embedded_text import embedded_text
 from commonplace.errors import ModelError
 from commonplace.recall import nearest, vector_documents, vector_maker, vectors
@@ -386,6 +387,32 @@ def test_many_vectors_are_packed_and_found_by_their_codes(monkeypatch: pytest.Mo
                 rows.put([rows.new() for _ in range(50)], spread(250)[200:])
                 rows.put([300], many[:1])
             assert [row for row, _ in graph.best(many[0], 1)] == [300]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 99),
+    words=st.sampled_from([1, 2, 6]),
+    sizes=st.lists(st.integers(0, 70), min_size=1, max_size=3),
+    k=st.integers(0, 90),
+)
+def test_nearest_codes_are_those_of_a_plain_count(
+    seed: int, words: int, sizes: list[int], k: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    codes = draw.integers(0, 4, (sum(sizes) + 1, 8 * words), np.uint8)
+    query, codes = codes[-1], codes[:-1]
+    ends = np.cumsum(sizes).tolist()
+    blocks = [codes[end - size : end].tobytes() for size, end in zip(sizes, ends, strict=True)]
+    distances = np.unpackbits(codes ^ query, axis=1).sum(axis=1)
+    want = sorted(range(len(codes)), key=lambda row: (int(distances[row]), row))[:k]
+    assert nearest_codes(blocks, query.tobytes(), k) == want
+
+
+@pytest.mark.parametrize(("block", "code"), [(b"12345678", b"1234"), (b"1234", b"12345678")])
+def test_codes_are_whole(block: bytes, code: bytes) -> None:
+    with pytest.raises(ValueError, match="multiple of 8"):
+        nearest_codes([block], code, 1)
 
 
 def test_with_a_filter_many_vectors_are_searched_exactly() -> None:
