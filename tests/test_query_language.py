@@ -24,7 +24,7 @@ def test_a_query_filters_by_role_session_and_category(store: commonplace.Store) 
     store.write("a.md", "# Ferry\n\n<!--\nMETA:\n- category: boats\n-->\n\nA ferry.\n")
 
     def found(query: str, **filters: str) -> list[str]:
-        hits = store.search(query, **filters)  # type: ignore[arg-type]
+        hits = store.search(query, **filters)  # type: ignore[call-overload]
         return sorted(hit.role or hit.category or "" for hit in hits)
 
     assert found("ferry") == ["assistant", "boats", "user"]

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -44,23 +45,36 @@ def by_hand(
     duplicates: float,
 ) -> list[tuple[str, int, float]]:
     """Return what a recall must: every document scored, one rule after the other."""
-    lexical = {(hit.path, hit.start): hit.score for hit in store.search(query, 1000)}
+    hits = store.search(query, 1000, unit="message")
+    lexical = {(hit.path, hit.start): hit.score for hit in hits}
     near = {
         (hit.path, hit.start): (cosine, hit)
         for hit, cosine in Vectors(store, letters()).nearest(query, 1000)
     }
+    cosines = sorted(cosine for cosine, _ in near.values())
+    others = cosines[: len(cosines) - max(1, len(cosines) // 10)]
+    mean = sum(others) / len(others) if others else 0.0
+    squares = sum((cosine - mean) ** 2 for cosine in others) + 0.02**2
+    spread = math.sqrt(squares / (len(others) + 1)) if others else 0.02
+    chance = NormalDist().inv_cdf(0.5 ** (1 / max(len(cosines), 1)))
+    best = (max(cosines, default=0.0) - mean) / spread
+    factor = 0.0015 * 3**2 * (1 + 0.3 * min(max(best - chance, -1), 3))
+    least = -math.inf if floor <= 0 else math.inf if floor >= 1 else NormalDist().inv_cdf(floor)
+    is_small = chance < least < math.inf
     scored = []
     for key, (cosine, hit) in near.items():
-        if key not in lexical and cosine < floor:
+        level = (cosine - mean) / spread
+        resembles = level >= least or (is_small and cosine >= 0.35)
+        if key not in lexical and not resembles:
             continue
         share = lexical.get(key, 0) / max(lexical.values(), default=1)
-        score = weights[0] * share + weights[1] * max(cosine, 0)
-        scored.append((score, key, hit))
+        words = max(hits.confidence, 0.05) ** 1.25 * share
+        scored.append((weights[0] * words + weights[1] * factor * max(level, 0), key, hit))
     scored.sort(key=lambda one: (-one[0], one[1]))
     kept: list[tuple[float, tuple[str, int], Any]] = []
     for one in scored:
-        words = terms(one[2].text)
-        if all(overlap(words, terms(other[2].text)) <= duplicates for other in kept):
+        words_of = terms(one[2].text)
+        if all(overlap(words_of, terms(other[2].text)) <= duplicates for other in kept):
             kept.append(one)
     return [(*key, score) for score, key, _ in kept[:limit]]
 
@@ -70,8 +84,8 @@ def by_hand(
     notes=st.lists(st.text("abcdefgh ", min_size=1, max_size=12), max_size=12),
     query=st.text("abcdefgh ", min_size=1, max_size=8).filter(str.strip),
     limit=st.integers(1, 12),
-    weights=st.sampled_from([(0.6, 0.4), (1.0, 0.0), (0.0, 1.0), (2, 5)]),
-    floor=st.sampled_from([-1.0, 0.35, 0.9, 1.1]),
+    weights=st.sampled_from([(1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (2, 5)]),
+    floor=st.sampled_from([-1.0, 0.5, 0.98, 1.1]),
     duplicates=st.sampled_from([0.0, 0.7, 1.0]),
 )
 def test_fusion_is_what_the_plain_reference_says(
@@ -151,7 +165,9 @@ def test_vectors_find_what_words_do_not(store: commonplace.Store) -> None:
     answer = HybridSearch(store, letters()).search("baab")
     assert cited(answer) == ["a.md#L1"]
     assert answer[0].lexical is None
-    assert answer[0].score == pytest.approx(0.4 * (answer[0].cosine or 0))
+    assert answer[0].score > 0
+    assert "words: not found" in answer[0].explain()
+    assert answer[0].citation == answer[0].hit.citation
     assert answer.notes == []
     # what a person writes counts at once
     (store.root / "b.md").write_text("aabb bb\n")

@@ -75,7 +75,7 @@ def test_by_message_each_is_a_hit(store: Store) -> None:
     assert {hit.citation for hit in hits} >= {f"{PATH}#L{line}" for line in (2, 3, 4)}
     assert {(hit.prompt, hit.title, hit.project) for hit in hits} == {(None, None, "web")}
     with pytest.raises(ValueError, match='unit is "turn" or "message", not "session"'):
-        store.search("late", unit="session")  # type: ignore[arg-type]
+        store.search("late", unit="session")  # type: ignore[call-overload]
 
 
 def test_lines_in_the_context_are_left_out(store: Store) -> None:

@@ -136,7 +136,7 @@ def test_our_folder_is_no_way_out(store: Store, rc: Path, how: str) -> None:
 def test_vectors_are_made_again(
     store: Store, rc: Path, how: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commonplace.recall.vectors.WASTE", 0)
+    monkeypatch.setattr("commonplace.recall.vector_maker.WASTE", 0)
     store.write("a.md", "banana")
     assert Vectors(store, letter_embedder()).refresh() == 1
     place = next((store.root / ".commonplace/vectors").iterdir()) / name

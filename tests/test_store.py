@@ -18,7 +18,7 @@ USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\
 
 
 def citations(store: Store, query: str, **filters: str) -> list[str]:
-    return [hit.path for hit in store.search(query, **filters)]  # type: ignore[arg-type]
+    return [hit.path for hit in store.search(query, **filters)]  # type: ignore[call-overload]
 
 
 def test_what_is_written_is_read_back(store: Store, root: Path) -> None:

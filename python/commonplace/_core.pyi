@@ -37,6 +37,7 @@ __all__ = [
     "blocks",
     "front_matter",
     "meta_comment",
+    "nearest_codes",
     "redact",
     "sections",
 ]
@@ -121,6 +122,13 @@ def redact(
     """Return a text with placeholders for its secrets, and how many of each kind; None without any.
 
     `name` is what the whole text is the value of. A secret that stands in `known` stays.
+    """
+
+def nearest_codes(blocks: Sequence[bytes], query: bytes, k: int) -> list[int]:
+    """Return the positions of the `k` bit codes nearest to one by Hamming distance, nearest first.
+
+    `blocks` hold codes of the length of `query`, a multiple of 8 bytes; positions count through
+    all of them.
     """
 
 @final

@@ -7,6 +7,7 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from commonplace.citation import CITED, located
 from commonplace.embedded_text import digest
@@ -19,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
-    from typing import Literal, Self, Unpack
+    from typing import Any, Literal, Self, Unpack, overload
 
     from commonplace._core import (
         Forgotten,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     )
     from commonplace.engines.archiving import Archive, Archived
     from commonplace.paths import GivenPath
+    from commonplace.protocols import Embedder
+    from commonplace.recall.hybrid import HybridHits
     from commonplace.search_filter import FilterFields
     from commonplace.timestamps import When
 
@@ -72,6 +75,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     weights: Weights | None = None,
     memory_limit: int | None = None,
     keep_secrets: bool = False,
+    embedder: Embedder | None = None,
 ) -> Store:
     r"""Open the memory that lies in the folder `root`.
 
@@ -86,6 +90,9 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
             there is a note), or the call raises `MemoryLimit`.
         keep_secrets: Let memory systems, tools, transcripts and imports write keys, tokens and
             passwords as they are, and not as `[redacted: GitHub token]` or the like.
+        embedder: Makes the vectors of `search(…, meaning=True)`, and of each memory system over
+            this store that is not given one of its own; default: that of `commonplace[embed]`
+            where `meaning` asks for one, and none otherwise.
 
     Returns:
         A store, ready to search: only files that changed since the last time were read.
@@ -101,7 +108,7 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     >>> [hit.citation for hit in store.search("what is my name")]
     ['facts/user.md#L3']
     """
-    return Store(
+    store = Store(
         root if root is not None else find_root(),
         create=create,
         watch=watch,
@@ -109,6 +116,8 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
         memory_limit=memory_limit,
         keep_secrets=keep_secrets,
     )
+    store.embedder = embedder
+    return store
 
 
 class Store(Files):
@@ -117,7 +126,37 @@ class Store(Files):
     Every call sees the files as they are now, whoever changed them.
     """
 
+    embedder: Embedder | None = None
+    """Makes the vectors of searches by meaning."""
+    hybrid: Any = None
+    """The hybrid search of this store, once one was asked for."""
+
     # Search
+
+    if TYPE_CHECKING:
+
+        @overload
+        def search(
+            self,
+            query: str,
+            limit: int = 10,
+            *,
+            unit: Unit = "turn",
+            meaning: Literal[False] = False,
+            filter: SearchFilter | None = None,
+            **fields: Unpack[FilterFields],
+        ) -> Hits: ...
+        @overload
+        def search(
+            self,
+            query: str,
+            limit: int = 10,
+            *,
+            unit: Unit = "turn",
+            meaning: Literal[True],
+            filter: SearchFilter | None = None,
+            **fields: Unpack[FilterFields],
+        ) -> HybridHits: ...
 
     def search(
         self,
@@ -125,10 +164,11 @@ class Store(Files):
         limit: int = 10,
         *,
         unit: Unit = "turn",
+        meaning: bool = False,
         filter: SearchFilter | None = None,
         archive: Literal["yes", "no", "only"] = "yes",
         **fields: Unpack[FilterFields],
-    ) -> Hits:
+    ) -> Hits | HybridHits:
         r"""Return up to `limit` sections and turns that answer `query`, best first.
 
         Ties go by path, then by position. Words are OR-ed; `"a phrase"`, `-not`, `field:word`,
@@ -141,6 +181,9 @@ class Store(Files):
             limit: Most hits to return.
             unit: What a hit of a transcript is: a `turn`, which is a prompt and all messages up to
                 the next prompt, or a `message`. What is of tools is found by message.
+            meaning: Find by vectors too, so that paraphrases and other languages are found. They
+                are made in the background, and no search waits for them: a note says how much has
+                vectors so far. Of a transcript, messages are found.
             filter: Which of them may be found; a turn is found by those of its messages that pass.
             archive: Look in the archive as well, not there, or only there (see `archive`).
             **fields: The fields of a filter, in its place: `prefix`, `source`, `since`, `until`,
@@ -154,6 +197,8 @@ class Store(Files):
             ValueError: A field has no such value, as `prefix` a list of nothing; or there is no
                 such unit.
             TypeError: There is no such field, or filter and fields were both given.
+            InvalidArgument: `meaning` is asked for, the store was opened without an embedder, and
+                `commonplace[embed]` is not installed.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
@@ -162,6 +207,11 @@ class Store(Files):
         ['facts/tea.md']
         """
         given = given_filter(filter, fields)
+        if meaning:
+            # by its name: it stands on this module, and needs numpy
+            adapter = import_module("commonplace.adapters.meaning")
+            hybrid: HybridHits = adapter.search_by_meaning(self).search(query, limit, filter=given)
+            return hybrid
         if archive not in ("yes", "no", "only"):
             raise ValueError(f'archive is "yes", "no" or "only", not {archive!r}')
         archived = None if archive == "no" else self._opened_archive()

@@ -159,6 +159,11 @@ UNIT = argument(
     default="turn",
     help="Of transcripts: a prompt with its reply (turn), or single messages.",
 )
+MEANING = argument(
+    "--meaning",
+    action="store_true",
+    help="Find by meaning too: paraphrases, other languages. Needs commonplace[embed].",
+)
 LIMIT = argument(
     "--limit",
     "-n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from commonplace.cli.printer import Printer, clean
@@ -18,18 +19,25 @@ if TYPE_CHECKING:
     from commonplace.records import Result
 
 FOUND, NOTHING, ERROR, INTERRUPTED = 0, 1, 2, 130
+MEANING = "COMMONPLACE_MEANING"
+"""The environment variable by which every command, and the MCP server, has the bundled embedder."""
 
 
 def opened(opening: RootOptions, *, create: bool = False, keep_secrets: bool = False) -> Store:
     """Open the root that the command line means."""
     from commonplace.store import open as open_store
 
-    return open_store(
+    store = open_store(
         opening.root,
         create=create,
         memory_limit=opening.memory_limit,
         keep_secrets=keep_secrets,
     )
+    if os.environ.get(MEANING):
+        from commonplace.adapters.meaning import bundled
+
+        store.embedder = bundled()
+    return store
 
 
 def record(result: Result) -> dict[str, Any]:

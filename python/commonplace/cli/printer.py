@@ -10,8 +10,8 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import TextIO
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, TextIO
 
     from commonplace._core import (
         Entry,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Written,
     )
     from commonplace.engines.archiving import Archived
+    from commonplace.recall import HybridHits
 
 Part = str | tuple[str, str]
 """A piece of a line, with its style when it has one."""
@@ -180,10 +181,12 @@ class Printer:
         if lines or tail:
             self.line(*lines, *tail)
 
-    def hits(self, hits: Hits, *, brief: bool = False) -> None:
+    def hits(self, hits: Hits | HybridHits, *, brief: bool = False) -> None:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
         put = self.brief if brief else self.line
-        for rank, hit in enumerate(hits, 1):
+        # a hit by words and vectors has what a hit has
+        ranked: Sequence[Any] = hits
+        for rank, hit in enumerate(ranked, 1):
             if hit.is_turn:
                 self.turn(rank, hit)
                 continue

@@ -1,4 +1,6 @@
-"""Commands that change no file: search, grep, list, read, status, verify, explain, eval, demo."""
+"""Commands that change no file: search, grep, list, read, status, verify, embed, explain, eval,
+demo.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,19 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Literal
 
+    from commonplace._core import Hit, Hits
+    from commonplace.recall import HybridHit, HybridHits
+    from commonplace.store import Store
+
+# Seconds that a search makes vectors for, before it goes by those that there are
+PATIENCE = 2.0
+
 
 @command(
     options.QUERY,
     options.LIMIT,
     options.UNIT,
+    options.MEANING,
     options.ARCHIVE,
     *options.FILTER.values(),
     JSON,
@@ -37,21 +47,38 @@ def search(
     unit: Literal["turn", "message"],
     archive: Literal["yes", "no", "only"],
     *,
+    meaning: bool,
     as_json: bool,
     **fields: Any,
 ) -> int:
     """Rank the sections and turns that answer a question."""
     with opened(opening) as store:
         wanted = options.search_filter(fields)
-        hits = store.search(" ".join(query), limit, unit=unit, filter=wanted, archive=archive)
+        asked = " ".join(query)
+        hits: Hits | HybridHits
+        if meaning:
+            _make_vectors(store, PATIENCE)
+            hits = store.search(asked, limit, meaning=True, filter=wanted)
+        else:
+            hits = store.search(asked, limit, unit=unit, filter=wanted, archive=archive)
         if as_json:
-            found = [record(hit) for hit in hits]
+            found = [_ranked(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
         else:
             printer().hits(hits)
         if not hits:
             nothing(store, wanted.prefix or (), hits.notes)
     return FOUND if hits else NOTHING
+
+
+def _ranked(hit: Hit | HybridHit) -> dict[str, Any]:
+    """Return a hit as a record; of one by words and vectors with what its score is made of."""
+    from commonplace._core import Hit
+
+    if isinstance(hit, Hit):
+        return record(hit)
+    own = {"score": hit.score, "lexical": hit.lexical, "cosine": hit.cosine}
+    return record(hit.hit) | own
 
 
 @command(
@@ -195,11 +222,47 @@ def verify(opening: RootOptions, *, as_json: bool) -> int:
     return NOTHING if verified.differences or verified.unread else FOUND
 
 
-@command(options.ONE_QUERY, options.CITATION, JSON)
-def explain(opening: RootOptions, query: str, citation: str, *, as_json: bool) -> int:
+@command(JSON)
+def embed(opening: RootOptions, *, as_json: bool) -> int:
+    """Make the vectors that `search --meaning` finds by.
+
+    What is made is kept as it goes: stopped, it goes on from there. A search makes them too, but
+    takes no more than two seconds for it.
+    """
+    with opened(opening) as store:
+        made, count = _make_vectors(store)
+    report = {"made": made, "documents": count}
+    emit(report) if as_json else printer().text(f"{made} vectors made, {count} documents have one")
+    return FOUND
+
+
+def _make_vectors(store: Store, seconds: float | None = None) -> tuple[int, int]:
+    """Make vectors for so long, with a progress bar; return how many, and how many there are."""
+    from commonplace.adapters.meaning import search_by_meaning
+
+    vectors = search_by_meaning(store).vectors
+    if vectors is None:
+        return 0, 0
+    with screen().overall_progress("embedding", in_bytes=False) as advance:
+        made = vectors.refresh(advance, seconds)
+    # a thread would end with this command
+    vectors.is_paused = True
+    return made, len(vectors)
+
+
+@command(options.ONE_QUERY, options.CITATION, options.MEANING, JSON)
+def explain(
+    opening: RootOptions, query: str, citation: str, *, meaning: bool, as_json: bool
+) -> int:
     """Explain the score of one section or message."""
     with opened(opening) as store:
-        text = store.explain(query, citation)
+        if meaning:
+            from commonplace.adapters.meaning import search_by_meaning
+
+            _make_vectors(store, PATIENCE)
+            text = search_by_meaning(store).explain(query, citation)
+        else:
+            text = store.explain(query, citation)
     emit({"query": query, "citation": citation, "text": text}) if as_json else printer().text(text)
     return FOUND
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
+    MofNCompleteColumn,
     Progress,
     TaskID,
     TextColumn,
@@ -211,13 +212,15 @@ class Screen(Printer):
             yield advance
 
     @contextmanager
-    def overall_progress(self) -> Iterator[Callable[[int, int], None]]:
+    def overall_progress(
+        self, what: str = "reading", *, in_bytes: bool = True
+    ) -> Iterator[Callable[[int, int], None]]:
         """Lend a function that shows, on stderr, how much of a whole is done.
 
         The bar is drawn again at each percent, so a hundred times at most.
         """
-        with self.progress(auto_refresh=False) as bar:
-            task = bar.add_task("reading", total=None)
+        with self.progress(auto_refresh=False, in_bytes=in_bytes) as bar:
+            task = bar.add_task(what, total=None)
             shown = -1
 
             def advance(done: int, total: int) -> None:
@@ -233,12 +236,12 @@ class Screen(Printer):
         """Print a remark to stderr."""
         self.err.print(Text(f"commonplace: {one_line(text)}", style="yellow"), soft_wrap=True)
 
-    def progress(self, *, auto_refresh: bool = True) -> Progress:
-        """Return a progress bar for bytes read, on stderr, silent when that is no terminal."""
+    def progress(self, *, auto_refresh: bool = True, in_bytes: bool = True) -> Progress:
+        """Return a progress bar on stderr, of bytes or a count; silent when that is no terminal."""
         return Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            DownloadColumn(),
+            DownloadColumn() if in_bytes else MofNCompleteColumn(),
             TimeRemainingColumn(),
             console=self.err,
             disable=not self.err.is_terminal,

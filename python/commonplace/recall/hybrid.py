@@ -1,24 +1,6 @@
-r"""Hybrid search: a weighted sum of BM25F scores and cosines, without near duplicates.
+"""Hybrid search: BM25F scores and cosines of a store in one ranking, without near duplicates.
 
-score = 0.6 · (BM25F ÷ the best BM25F of this query) + 0.4 · cosine, for whatever the words find,
-and for what only the vectors find where its cosine is 0.35 or more. The lexical half is a share of
-its best, because BM25F has no scale of its own; the cosine has one, and stays as it is, so that a
-query that nothing resembles lifts nothing.
-
-nDCG@10 × 100 with all-MiniLM-L6-v2 (benches/fusion.py), in brackets of the even and odd queries:
-
-    set            words                vectors              both
-    locomo         63.1 (64.2, 62.1)    38.2 (38.6, 37.7)    64.2 (65.3, 63.1)
-    beam-100k      53.6 (56.8, 50.5)    43.9 (47.7, 40.1)    55.4 (59.4, 51.4)
-    xquad-en       97.4 (96.9, 97.8)    94.0 (93.9, 94.1)    97.9 (97.5, 98.2)
-    cookbook-docs  82.9 (87.1, 78.8)    70.4 (72.2, 68.7)    84.4 (87.8, 81.0)
-    cranfield      40.3 (41.5, 39.2)    40.2 (39.2, 41.2)    43.1 (44.7, 41.5)
-
-Reciprocal-rank fusion (Cormack, Clarke & Buettcher 2009) was worse than words alone on three of
-these sets: 53.9, 54.7, 97.2, 82.2, 43.5. R@5 on locomo: 71.4 by words, 72.9 by both. Tried there,
-in nDCG@10: messages without the vectors of their neighbours 63.7, the floor for what the words
-find as well 64.1, half and half 64.6, the cosine as a share of its best 64.5 (but then noise counts
-like sense when nothing is near).
+`fusion` says how the two are added, docs/explanation/fusion.md what was measured and tried.
 """
 
 from __future__ import annotations
@@ -27,14 +9,18 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from commonplace._core import Hit, Hits, SearchFilter
 from commonplace.arguments import checks_arguments
+from commonplace.citation import located
 from commonplace.errors import InvalidArgument, ModelError, Refused
 from commonplace.protocols import Embedder
+from commonplace.recall.calibration import level_of
+from commonplace.recall.fusion import Channels
 from commonplace.search_filter import given_filter
 from commonplace.store import Store
 
@@ -46,6 +32,8 @@ Freshness = Literal["fresh", "stale", "partial"]
 
 # So many of the best by words, and by vectors, are looked at; a hundred gain nothing
 DEPTH = 50
+# Among so many hits of its file is what is explained
+EXPLAINED = 1000
 # How often a search is run again when files change under it
 ATTEMPTS = 4
 DAY = 86_400
@@ -63,13 +51,27 @@ class HybridHit:
     """A hit with its fused score and what that is made of.
 
     `lexical` is the BM25F score as a share of the best one, None where the words do not find it;
-    `cosine` is None where there is no vector.
+    `cosine` is None where there is no vector. `explain()` says how the score comes about. What a
+    `Hit` has, as `path` and `citation`, this has as well.
     """
 
     hit: Hit
     score: float
     lexical: float | None
     cosine: float | None
+    channels: Channels | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        # what a dataclass has itself never comes here; unpickling asks before there is a hit
+        if name.startswith("__") or name == "hit":
+            raise AttributeError(name)
+        return getattr(self.hit, name)
+
+    def explain(self) -> str:
+        """Return how the score comes about, as text."""
+        if self.channels is None:
+            return f"{self.score:.3f} of the best BM25F: found by words only"
+        return self.channels.explain(self.lexical, self.cosine)
 
 
 class HybridHits(Sequence[HybridHit]):
@@ -104,12 +106,16 @@ class HybridSearch:
         store: What is searched.
         embedder: Makes the vectors. Without one, and while it fails, words alone find; the notes
             of an answer say so.
-        weights: Of the lexical score and of the cosine.
-        floor: What only the vectors find is noise below this cosine.
+        weights: Of words and of vectors, beside what the store itself tells of them (`fusion`);
+            `(1, 0)` is words alone.
+        floor: What only the vectors find must be nearer than this share of what does not resemble
+            the query, a quantile in 0…1.
         duplicates: Of two texts whose terms overlap more than this (Jaccard), the better stays.
         half_life: Days after which a score counts half; None: age does not matter. Of a note it
             is the time since its file was last changed.
         text_of: What the embedder is given of a document; see `Vectors`.
+        background: Make vectors in a thread of its own: no search waits for it, and the notes say
+            how much of the memory has vectors so far.
 
     Raises:
         InvalidArgument: A weight is negative or no number, or both are 0, or another argument is of
@@ -129,11 +135,12 @@ class HybridSearch:
         store: Store,
         embedder: Embedder | None = None,
         *,
-        weights: tuple[float, float] = (0.6, 0.4),
-        floor: float = 0.35,
+        weights: tuple[float, float] = (1.0, 1.0),
+        floor: float = 0.98,
         duplicates: float = 0.7,
         half_life: float | None = None,
         text_of: Callable[[Hit], str] | None = None,
+        background: bool = False,
     ) -> None:
         if not all(0 <= weight < math.inf for weight in weights):
             raise InvalidArgument(f"weights are two numbers of 0 or more, not {weights!r}")
@@ -154,7 +161,7 @@ class HybridSearch:
             # numpy is loaded by those who have an embedder only
             from commonplace.recall.vectors import Vectors  # noqa: PLC0415
 
-            self.vectors = Vectors(store, embedder, text_of=text_of)
+            self.vectors = Vectors(store, embedder, text_of=text_of, background=background)
 
     def __repr__(self) -> str:
         return f"HybridSearch({self._store!r}{', words only' if self.vectors is None else ''})"
@@ -197,6 +204,18 @@ class HybridSearch:
         notes = [*hits.notes, f"found by words only: {why}"]
         return self._finish(limit, keep, found, hits.freshness, notes)
 
+    def explain(self, query: str, citation: str) -> str:
+        """Return how the score of a section or a message for `query` comes about, as text.
+
+        Raises:
+            QueryError: The query or the citation is not understood, or nothing is cited.
+        """
+        path, first, _ = located(citation)
+        for one in replace_floor(self, 0.0).search(query, EXPLAINED, prefix=path):
+            if first is None or one.hit.first_line <= first <= one.hit.end_line:
+                return f"{one.hit.citation}\n{one.explain()}"
+        return f"{citation} is not among the best {EXPLAINED} hits in {path}"
+
     def _both(
         self,
         vectors: Vectors,
@@ -214,6 +233,7 @@ class HybridSearch:
                 vector = vectors.embed(query)
             near = vectors.nearest(vector, depth, admits)
             cosines = vectors.cosines(vector, hits)
+            calibration, best = vectors.calibration(vector)
             changed = revision != self._store.revision()
             if not changed:
                 break
@@ -225,21 +245,26 @@ class HybridSearch:
             freshness = "partial"
         if STRICT.search(query):
             near = []
-        near = [(hit, cosine) for hit, cosine in near if cosine >= self._floor]
+        channels = Channels(
+            confidence=hits.confidence,
+            calibration=calibration,
+            excess=calibration.excess(best),
+            sensitivity=vectors.sensitivity,
+            covered=vectors.covered,
+            weights=self._weights,
+        )
+        least = level_of(self._floor)
         fused = [
-            HybridHit(hit, self._score(share, cosine), share, cosine)
+            HybridHit(hit, channels.score(share, cosine), share, cosine, channels)
             for (hit, share), cosine in zip(shares(hits), cosines, strict=True)
         ]
         known = {(hit.path, hit.start) for hit in hits}
         fused += [
-            HybridHit(hit, self._score(None, cosine), None, cosine)
+            HybridHit(hit, channels.score(None, cosine), None, cosine, channels)
             for hit, cosine in near
-            if (hit.path, hit.start) not in known
+            if (hit.path, hit.start) not in known and calibration.resembles(cosine, least)
         ]
         return fused, freshness, notes
-
-    def _score(self, lexical: float | None, cosine: float | None) -> float:
-        return self._weights[0] * (lexical or 0) + self._weights[1] * max(cosine or 0, 0)
 
     def _finish(
         self,
@@ -273,6 +298,13 @@ class HybridSearch:
             except (OSError, Refused):
                 return None
         return self._store.transcript(hit.path)[hit.first_line].timestamp
+
+
+def replace_floor(search: HybridSearch, floor: float) -> HybridSearch:
+    """Return the same search with another floor, and with what says nearly the same."""
+    other = copy(search)
+    other._floor, other._duplicates = floor, 1.0  # noqa: SLF001 - a copy of its own class
+    return other
 
 
 def shares(hits: Hits) -> list[tuple[Hit, float]]:

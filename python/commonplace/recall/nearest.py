@@ -1,4 +1,4 @@
-"""Exact nearest-neighbour search over rows of a matrix, by cosine. Needs `commonplace[vectors]`."""
+"""Nearest-neighbour search over rows of vectors, by cosine. Needs `commonplace[vectors]`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from commonplace.recall.row_blocks import BLOCK, FloatBlocks, PackedBlocks, as_rows
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float32]
 
-# Rows that the matrix grows by; no row is ever copied for it
-BLOCK = 16384
+# Rows that show what the cosines of a query are like
+SAMPLE = 4096
+# Of packed rows, so many candidates by their codes are scored, and so many for each that is wanted
+CANDIDATES = 2000
+CANDIDATES_EACH = 40
 
 
 class Rows:
@@ -21,7 +26,8 @@ class Rows:
 
     Args:
         dims: Numbers a vector has.
-        exact: Beyond so many rows, `best` asks a graph of neighbours unless it has to filter.
+        exact: Beyond so many rows they are packed (`row_blocks`), and `best` may miss some, unless
+            it has to filter.
 
     >>> rows = Rows(2, exact=100)
     >>> rows.put([rows.new() for _ in range(3)], np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
@@ -30,14 +36,10 @@ class Rows:
     """
 
     def __init__(self, dims: int, exact: int) -> None:
-        self._dims = dims
         self._exact = exact
-        self._blocks: list[Matrix] = []
+        self._blocks: FloatBlocks | PackedBlocks = FloatBlocks(dims)
         self._count = 0
         self._free: set[int] = set()
-        self._graph: Graph | None = None
-        # rows that changed since the graph was brought up to date
-        self._touched: set[int] = set()
 
     def __len__(self) -> int:
         return self._count - len(self._free)
@@ -46,26 +48,31 @@ class Rows:
         """Return a row to put a vector in."""
         if self._free:
             return self._free.pop()
-        if self._count == BLOCK * len(self._blocks):
-            self._blocks.append(np.zeros((BLOCK, self._dims), np.float32))
+        if self._count == len(self._blocks):
+            self._blocks.grow()
         self._count += 1
         return self._count - 1
 
     def put(self, rows: Sequence[int], vectors: Matrix) -> None:
         """Put a vector in each of these rows."""
-        for number, row in enumerate(rows):
-            self._blocks[row // BLOCK][row % BLOCK] = vectors[number]
-        self._touched.update(rows if self._graph else ())
+        self._blocks.put(as_rows(rows), vectors)
+        if isinstance(self._blocks, FloatBlocks) and len(self) > self._exact:
+            drawn = self._blocks.block(0)[: min(self._count, BLOCK)]
+            self._blocks = PackedBlocks(self._blocks, drawn.mean(axis=0))
 
     def free(self, rows: Iterable[int]) -> None:
         """Give rows back."""
-        rows = set(rows)
-        self._free |= rows
-        self._touched.update(rows if self._graph else ())
+        self._free |= set(rows)
 
     def cosine(self, row: int, vector: Matrix) -> float:
         """Return how much a row points where a vector of length 1 does."""
-        return float(self._blocks[row // BLOCK][row % BLOCK] @ vector)
+        return float(self._blocks.cosines(as_rows([row]), vector)[0])
+
+    def sample(self, vector: Matrix, most: int = SAMPLE) -> Matrix:
+        """Return the cosines of up to `most` rows, spread evenly over all."""
+        step = -(-self._count // most) or 1
+        rows = [row for row in range(0, self._count, step) if row not in self._free]
+        return self._blocks.cosines(as_rows(rows), vector)
 
     def best(
         self, vector: Matrix, k: int, keep: Callable[[int], bool] | None = None
@@ -79,9 +86,10 @@ class Rows:
         """
         if k < 1:
             return []
-        if keep is None and len(self) > self._exact:
-            near = self._neighbours(vector, k)
-            return sorted(((row, self.cosine(row, vector)) for row in near), key=nearest_first)
+        if keep is None and isinstance(self._blocks, PackedBlocks):
+            count = max(CANDIDATES, CANDIDATES_EACH * k) + len(self._free)
+            near = self._blocks.candidates(vector, count)
+            return self._first(near[near < self._count], vector, k)
         cosines = self._cosines(vector)
         want = k if keep is None else 8 * k
         while True:
@@ -98,69 +106,24 @@ class Rows:
                 return found[:k]
             want *= 8
 
+    def _first(self, rows: NDArray[np.int64], vector: Matrix, k: int) -> list[tuple[int, float]]:
+        cosines = self._blocks.cosines(rows, vector)
+        depth = min(k + len(self._free), len(rows))
+        first = np.argpartition(-cosines, depth - 1)[:depth] if depth else np.arange(0)
+        pairs = zip(rows[first].tolist(), cosines[first].tolist(), strict=True)
+        return sorted((pair for pair in pairs if pair[0] not in self._free), key=nearest_first)[:k]
+
     def _cosines(self, vector: Matrix) -> Matrix:
         cosines = np.empty(self._count, np.float32)
-        for number, block in enumerate(self._blocks):
-            part = cosines[number * BLOCK : (number + 1) * BLOCK]
-            np.matmul(block[: len(part)], vector, out=part)
+        for first in range(0, self._count, BLOCK):
+            part = cosines[first : first + BLOCK]
+            part[:] = (self._blocks.block(first // BLOCK) @ vector)[: len(part)]
         return cosines
-
-    def _neighbours(self, vector: Matrix, k: int) -> list[int]:
-        if self._graph is None:
-            self._graph = Graph(self._dims)
-            self._touched = set(range(self._count))
-        self._graph.drop(self._touched)
-        live = sorted(self._touched - self._free)
-        for first in range(0, len(live), BLOCK):
-            rows = live[first : first + BLOCK]
-            vectors = [self._blocks[row // BLOCK][row % BLOCK] for row in rows]
-            self._graph.add(rows, np.stack(vectors))
-        self._touched = set()
-        return self._graph.near(vector, k)
 
 
 def nearest_first(pair: tuple[int, float]) -> tuple[float, int]:
     """Return what pairs of row and cosine are sorted by."""
     return -pair[1], pair[0]
-
-
-class Graph:
-    """Finds most of the rows near a vector: an HNSW graph (Malkov & Yashunin 2018) by usearch."""
-
-    def __init__(self, dims: int) -> None:
-        try:
-            # slow to load, and few have so many vectors
-            from usearch.index import Index  # noqa: PLC0415
-        except ImportError as error:
-            raise ImportError(
-                "this many vectors need usearch: pip install 'commonplace[vectors]', "
-                "or a higher limit of exact search (exact=…)"
-            ) from error
-        self._index = Index(ndim=dims, metric="ip", dtype="f32")
-        # a row is used again, a label never: what is removed is only marked
-        self._labels: dict[int, int] = {}
-        self._rows: dict[int, int] = {}
-        self._next = 0
-
-    def add(self, rows: Sequence[int], vectors: Matrix) -> None:
-        """Add rows."""
-        labels = range(self._next, self._next + len(rows))
-        self._next += len(rows)
-        self._index.add(np.array(labels, np.uint64), vectors)
-        self._rows.update(zip(labels, rows, strict=True))
-        self._labels.update(zip(rows, labels, strict=True))
-
-    def drop(self, rows: Iterable[int]) -> None:
-        """Take rows out, if they are there."""
-        for row in rows:
-            if (label := self._labels.pop(row, None)) is not None:
-                del self._rows[label]
-                self._index.remove(label)
-
-    def near(self, vector: Matrix, k: int) -> list[int]:
-        """Return about the `k` nearest rows, in no particular order."""
-        labels = self._index.search(vector, k).keys
-        return [self._rows[int(label)] for label in labels]
 
 
 def normal(vectors: Matrix) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +36,10 @@ class File:
 
 @dataclass(slots=True)
 class Change:
-    """A file that is not as it is known: its documents from `head` to `end` need new vectors."""
+    """A file that is not as it is known: its documents from `head` to `end` need new vectors.
+
+    `placed` is up to where they have them, `made` holds those that come next.
+    """
 
     path: str
     file: File
@@ -44,7 +47,13 @@ class Change:
     texts: list[str]
     head: int
     end: int
-    vectors: Matrix
+    placed: int
+    made: list[Matrix] = field(default_factory=list)
+
+    @property
+    def is_appended_to(self) -> bool:
+        """Whether nothing stands behind what is new, so that it can be placed part by part."""
+        return self.end == len(self.hits)
 
     def with_neighbours(self, low: int, high: int) -> tuple[int, int]:
         """Return the range of documents on which the vectors from `low` to `high` depend."""

@@ -7,12 +7,11 @@ so that what moves or comes back costs nothing. The files stay the truth;
 
 from __future__ import annotations
 
-import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 # before what is in this package, so that nothing else says it
 try:
@@ -20,22 +19,22 @@ try:
 except ImportError as error:
     raise ImportError("vectors need numpy: pip install 'commonplace[vectors]'") from error
 
-import orjson
-
 from commonplace._core import Hit
 from commonplace.embedded_text import digest, embedded_text
 from commonplace.errors import Conflict, ModelError, NotFound, Refused
 from commonplace.locks import Lock
 from commonplace.progress import FOLDER, ProgressNotes
 from commonplace.protocols import Embedder
-from commonplace.recall.nearest import Rows, normal
-from commonplace.recall.vector_cache import Cache
+from commonplace.recall.calibration import Calibration, calibrate
+from commonplace.recall.nearest import Rows
+from commonplace.recall.sensitivity import Sensitivity, known_item_query, sample
 from commonplace.recall.vector_documents import (
     Change,
     File,
     smooth,
     unchanged,
 )
+from commonplace.recall.vector_maker import Batches, VectorMaker
 from commonplace.stamp import Stamp
 from commonplace.store import Store
 
@@ -43,19 +42,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float32]
+    Progress = Callable[[int, int], None]
 
-# Texts that an embedder gets at once
-BATCH = 64
 # Documents whose vectors are made together, so that small files share a batch
 GROUP = 1024
-# Beyond so many vectors, exact search costs more than an index of neighbours
-EXACT = 1_000_000
+# Beyond so many vectors, a scan of all costs more than one of their codes
+EXACT = 50_000
 # A file that changed so recently, in nanoseconds, may change again without its stamp showing it
 RECENT = 2_000_000_000
-# The cache is made anew when it holds so many vectors more than twice those that are needed
-WASTE = 1024
 # How often files are followed anew while somebody goes on changing them
 ATTEMPTS = 4
+
+
+class OutOfTime(Exception):
+    """The time that a call of `refresh` was given is over."""
 
 
 class Vectors:
@@ -66,10 +66,12 @@ class Vectors:
     Args:
         store: Where the documents are.
         embedder: Makes the vectors. Those of another `id` or of other `dims` are never mixed in.
-        exact: Beyond so many vectors `nearest` asks an index of neighbours (usearch), which may
-            miss some; it is made in memory when first needed.
+        exact: Beyond so many vectors they are packed, a byte a number, and `nearest` may miss some
+            of them.
         text_of: What the embedder is given of a document; default: its text, and what it is said
             under.
+        background: Make vectors in a thread of its own: no search waits for it, and finds by those
+            that there are.
 
     >>> import commonplace, tempfile
     >>> from commonplace.adapters.embedders import CallableEmbedder
@@ -90,37 +92,54 @@ class Vectors:
         *,
         exact: int = EXACT,
         text_of: Callable[[Hit], str] | None = None,
+        background: bool = False,
     ) -> None:
-        if embedder.dims < 1:
-            raise ModelError(f"the embedder {embedder.id!r} says that it has {embedder.dims} dims")
         self.revision: int | None = None
         """The revision of the store that was seen last."""
         self._store = store
-        self._embedder = embedder
-        self._dims = embedder.dims
         self._exact = exact
         self._text_of = text_of or embedded_text
         store.embedded_texts.add(self._text_of)
-        folder, header, size = cache_file(embedder)
-        self._cache = Cache(store.side_files(folder), header, size)
+        self._maker = VectorMaker(store, embedder)
+        self._sensitivity = Sensitivity(self._maker.files)
+        self._background = background
+        self.is_paused = False
+        """While it is true, searches go by the vectors that there are, and make none."""
+        self._thread: threading.Thread | None = None
+        # of who follows the files, which may take hours; the other one guards what is there
+        self._following = Lock()
         self._lock = Lock(torn=self._forget)
         self.missed: list[str] = []
         """Which files could not be read, and why."""
-        self._unkept: list[str] = []
+        self._failed: list[str] = []
         self._forget()
 
     @property
     def notes(self) -> list[str]:
-        """What could not be read, and why vectors cannot be kept."""
-        return self.missed + self._unkept
+        """What could not be read, why vectors cannot be kept, and how much has none yet."""
+        notes = self.missed + self._maker.unkept + self._failed
+        if self.covered < 1:
+            notes.append(f"vectors cover {self.covered:.0%} of the documents so far")
+        return notes
+
+    @property
+    def covered(self) -> float:
+        """The share of the documents that have vectors; 1 unless they are still being made."""
+        if self.revision is not None:
+            return 1.0
+        return min(1.0, len(self) / self._total) if self._total else 0.0
 
     def __len__(self) -> int:
         return len(self._hits)
 
-    def refresh(self) -> int:
+    def refresh(self, progress: Progress | None = None, seconds: float | None = None) -> int:
         """Update to the files as they are: make vectors of what is new, drop those of what left.
 
         What is done is kept as it goes, so that after an interrupt it goes on from there.
+
+        Args:
+            progress: Told after each batch how many documents have vectors, and of how many.
+            seconds: Stop after so much time, between two batches.
 
         Returns:
             How many texts went to the embedder; 0 when nothing changed, at the cost of a look.
@@ -128,17 +147,59 @@ class Vectors:
         Raises:
             ModelError: The embedder failed, or answered something that is no vector.
         """
+        until = None if seconds is None else time.monotonic() + seconds
         made = 0
-        with self._lock:
-            for _ in range(ATTEMPTS):
-                revision = self._store.revision()
-                if revision == self.revision:
-                    break
-                self.missed = []
-                made += self._follow()
-                # a file that was missed is tried again by the next call
-                self.revision = None if self.missed else revision
+
+        def after_batch(count: int) -> None:
+            nonlocal made
+            made += count
+            if progress is not None:
+                progress(min(len(self) + made, self._total), self._total)
+
+        def before_batch() -> None:
+            # something is made in any case
+            if until is not None and made and time.monotonic() >= until:
+                raise OutOfTime
+
+        with self._following:
+            try:
+                for _ in range(ATTEMPTS):
+                    revision = self._store.revision()
+                    if revision == self.revision:
+                        break
+                    self.missed, self.revision = [], None
+                    self._follow(Batches(before_batch, after_batch, until is not None))
+                    self._measure()
+                    # a file that was missed is tried again by the next call
+                    self.revision = None if self.missed else revision
+            except OutOfTime:
+                pass
             return made
+
+    def catch_up(self) -> None:
+        """Update to the files as they are: here and now, or in the background where that is wanted.
+
+        Raises:
+            ModelError: As for `refresh`, when it is done here.
+        """
+        if self.is_paused:
+            return
+        if not self._background:
+            self.refresh()
+        elif self._store.revision() != self.revision:
+            with self._lock:
+                if self._thread is None or not self._thread.is_alive():
+                    name = "commonplace-vectors"
+                    self._thread = threading.Thread(target=self._refresh, name=name, daemon=True)
+                    self._thread.start()
+
+    def _refresh(self) -> None:
+        try:
+            self.refresh()
+            self._failed = []
+        # ValueError: the store was closed meanwhile
+        except (ModelError, OSError, Refused, ValueError) as error:
+            self._failed = [f"vectors of what is new are missing: {error}"]
 
     def embed(self, query: str) -> Matrix:
         """Return the vector of a query, with length 1.
@@ -146,7 +207,7 @@ class Vectors:
         Raises:
             ModelError: The embedder failed, or answered something that is no vector.
         """
-        return np.asarray(self._asked(lambda: [self._embedder.embed_query(query)], 1)[0])
+        return self._maker.query(query)
 
     def nearest(
         self, query: str | Matrix, k: int, keep: Callable[[Hit], bool] | None = None
@@ -166,8 +227,8 @@ class Vectors:
             ModelError: As for `refresh`.
         """
         vector = self.embed(query) if isinstance(query, str) else query
+        self.catch_up()
         with self._lock:
-            self.refresh()
             admits = None if keep is None else lambda row: keep(self._hits[row])
             found = [
                 (self._hits[row], cosine) for row, cosine in self._rows.best(vector, k, admits)
@@ -185,35 +246,72 @@ class Vectors:
                 found.append(None if row is None else self._rows.cosine(row, query))
             return found
 
+    def calibration(self, query: Matrix) -> tuple[Calibration, float]:
+        """Return what cosines of a query are measured against, and the best of them.
+
+        Files are not followed. Where there are many vectors, a sample is measured against.
+        """
+        with self._lock:
+            drawn = self._rows.sample(query)
+            best = max((cosine for _, cosine in self._rows.best(query, 1)), default=0.0)
+            return calibrate(drawn, len(self)), best
+
+    @property
+    def sensitivity(self) -> float:
+        """How far known documents stand above the others, in levels; see `recall.sensitivity`."""
+        return self._sensitivity.told()
+
     # Following the files
 
-    def _follow(self) -> int:
+    def _follow(self, batches: Batches) -> None:
+        # with its neighbours, it is a batch
+        group = batches.size // 2 if batches.is_timed else GROUP
+        status = self._store.status()
+        self._total = status.sections + status.messages
         paths = [entry.path for entry in self._store.list() if entry.kind != "other"]
-        for path in self._files.keys() - set(paths):
-            self._free(self._files.pop(path).rows)
-        made, batch, size = 0, list[tuple[Change, int, int]](), 0
+        with self._lock:
+            for path in self._files.keys() - set(paths):
+                self._free(self._files.pop(path).rows)
+        batch, size = list[tuple[Change, int, int]](), 0
         progress = ProgressNotes(self._store.side_files(FOLDER), "embedding")
         for change in self._changes(paths, progress):
             # at least once: also of a file that only lost something
-            for low in range(change.head, max(change.end, change.head + 1), GROUP):
-                high = min(low + GROUP, change.end)
+            for low in range(change.head, max(change.end, change.head + 1), group):
+                high = min(low + group, change.end)
                 batch.append((change, low, high))
                 size += high - low
-                if size >= GROUP:
-                    made += self._make(batch)
+                if size >= group:
+                    self._make(batch, batches)
                     batch, size = [], 0
-        made += self._make(batch)
+        self._make(batch, batches)
         progress.end()
-        if len(self._cache) > 2 * len(self) + WASTE:
-            needed = {key for file in self._files.values() for key, _ in file.documents}
-            with self._keeping():
-                self._cache.shrink(needed)
-        return made
+        self._total = len(self)
+        self._maker.drop_unneeded(len(self), self._needed)
+
+    def _needed(self) -> set[bytes]:
+        documents = chain.from_iterable(file.documents for file in self._files.values())
+        return {key for key, _ in documents}
+
+    def _measure(self) -> None:
+        """Ask for documents that are known to be there, where there are others than before."""
+        if not self._sensitivity.is_due(len(self)):
+            return
+        rows = list(self._hits)
+        levels = []
+        for at in sample(len(rows)):
+            query = known_item_query(self._text_of(self._hits[rows[at]]), at)
+            if query is not None:
+                vector = self.embed(query)
+                calibration, _ = self.calibration(vector)
+                levels.append(calibration.level(self._rows.cosine(rows[at], vector)))
+        if levels:
+            self._sensitivity.set(len(rows), sum(levels) / len(levels))
 
     def _forget(self) -> None:
         self.revision = None
+        self._total = 0
         self._files: dict[str, File] = {}
-        self._rows = Rows(self._dims, self._exact)
+        self._rows = Rows(self._maker.dims, self._exact)
         self._hits: dict[int, Hit] = {}
 
     def _stamp(self, path: str) -> Stamp | None:
@@ -245,18 +343,17 @@ class Vectors:
             head, tail = unchanged(known.documents if known else [], documents)
             starts = {hit.start: at for at, hit in enumerate(hits)}
             end = len(hits) - tail
-            vectors = np.empty((end - head, self._dims), np.float32)
-            yield Change(path, File(stamp, documents, [], starts), hits, texts, head, end, vectors)
+            yield Change(path, File(stamp, documents, [], starts), hits, texts, head, end, head)
 
-    def _make(self, batch: Sequence[tuple[Change, int, int]]) -> int:
-        """Make the vectors of parts of files, and place the files that are complete with that."""
+    def _make(self, batch: Sequence[tuple[Change, int, int]], batches: Batches) -> None:
+        """Make the vectors of parts of files, and place what is complete with that."""
         wanted = {
             change.file.documents[at][0]: change.texts[at]
             for change, low, high in batch
             for at in range(*change.with_neighbours(low, high))
         }
         keys = list(wanted)
-        vectors, made = self._vectors(keys, list(wanted.values()))
+        vectors = self._maker.vectors(keys, list(wanted.values()), batches)
         rows = dict(zip(keys, range(len(keys)), strict=True))
         for change, low, high in batch:
             first, last = change.with_neighbours(low, high)
@@ -264,91 +361,36 @@ class Vectors:
             near = vectors[[rows[key] for key, _ in documents]]
             if documents and change.hits[0].source != "note":
                 near = smooth(near, [session for _, session in documents])
-            change.vectors[low - change.head : high - change.head] = near[
-                low - first : high - first
-            ]
-            if high == change.end:
-                self._place(change)
-        return made
+            change.made.append(near[low - first : high - first])
+            if high == change.end or change.is_appended_to:
+                self._place(change, high)
 
-    def _place(self, change: Change) -> None:
-        """Put a file in the place of what it was."""
-        before = self._files.get(change.path)
-        old = before.rows if before else []
-        tail = len(old) - (len(change.hits) - change.end)
-        try:
-            self._free(old[change.head : tail])
-            fresh = [self._rows.new() for _ in range(change.head, change.end)]
-            self._rows.put(fresh, change.vectors)
-            change.file.rows = [*old[: change.head], *fresh, *old[tail:]]
-            self._hits.update(zip(change.file.rows, change.hits, strict=True))
-            self._files[change.path] = change.file
-        except BaseException:
-            # an interrupt between two lines; what was made is kept and soon in its place again
-            self._forget()
-            raise
+    def _place(self, change: Change, high: int) -> None:
+        """Put a file, or what has vectors of one that grows, in the place of what it was."""
+        file, hits = change.file, change.hits
+        if high < change.end:
+            starts = {hit.start: at for at, hit in enumerate(hits[:high])}
+            file = File(None, file.documents[:high], [], starts)
+        with self._lock:
+            before = self._files.get(change.path)
+            old = before.rows if before else []
+            tail = len(old) - (len(hits) - change.end)
+            kept = [] if high < change.end else old[tail:]
+            try:
+                self._free(old[change.placed : tail])
+                fresh = [self._rows.new() for _ in range(change.placed, high)]
+                if change.made:
+                    self._rows.put(fresh, np.concatenate(change.made))
+                file.rows = [*old[: change.placed], *fresh, *kept]
+                self._hits.update(zip(file.rows, hits, strict=False))
+                self._files[change.path] = file
+            except BaseException:
+                # an interrupt between two lines; what was made is kept and soon in its place again
+                self._forget()
+                raise
+        change.placed, change.made = high, []
 
     def _free(self, rows: Sequence[int]) -> None:
         for row in rows:
             del self._hits[row]
         self._rows.free(rows)
-
-    # Making vectors
-
-    def _vectors(self, keys: Sequence[bytes], texts: Sequence[str]) -> tuple[Matrix, int]:
-        """Return the vector of each text, and how many of them the embedder had to make."""
-        vectors = np.full((len(keys), self._dims), np.nan, np.float32)
-        with self._keeping():
-            found = self._cache.find(keys)
-            for at, key in enumerate(keys):
-                if key in found:
-                    vectors[at] = np.frombuffer(found[key], "<f4")
-        missing = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
-        for first in range(0, len(missing), BATCH):
-            batch = missing[first : first + BATCH]
-            asked = [texts[at] for at in batch]
-            made = self._asked(partial(self._embedder.embed_documents, asked), len(asked))
-            vectors[batch] = made
-            with self._keeping():
-                kept = [vector.astype("<f4").tobytes() for vector in made]
-                self._cache.add(dict(zip((keys[at] for at in batch), kept, strict=True)))
-        return vectors, len(missing)
-
-    @contextmanager
-    def _keeping(self) -> Iterator[None]:
-        """Go on without the cache where it cannot be used, and say so."""
-        try:
-            yield
-            self._unkept = []
-        except (OSError, Refused) as error:
-            self._unkept = [f"vectors are not kept for the next time: {error}"]
-
-    def _asked(self, ask: Callable[[], Any], count: int) -> Matrix:
-        """Return what the embedder answers as `count` vectors of length 1, or say what is wrong."""
-        name = f"the embedder {self._embedder.id!r}"
-        try:
-            answer = ask()
-        except Exception as error:
-            raise ModelError(f"{name} failed: {error}") from error
-        try:
-            with np.errstate(over="ignore"):
-                vectors = np.array(answer, np.float32)
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"{name} answered {answer!r:.60}, which is no matrix") from error
-        if vectors.shape != (count, self._dims):
-            raise ModelError(
-                f"{name} answered numbers of the shape {vectors.shape} to {count} texts, "
-                f"and its dims are {self._dims}: expected {(count, self._dims)}"
-            )
-        if not np.isfinite(vectors).all():
-            raise ModelError(f"{name} answered a vector with NaN or infinity in it")
-        return normal(vectors)
-
-
-def cache_file(embedder: Embedder) -> tuple[str, bytes, int]:
-    """Return where the vectors of an embedder are kept, under what header, in how many bytes."""
-    # two names may read the same without what no file name can hold
-    short = re.sub(r"[^A-Za-z0-9._]+", "-", embedder.id).strip("-.")[:60]
-    folder = f"{short}-{embedder.dims}-{digest(embedder.id)[:4].hex()}"
-    header = orjson.dumps({"embedder": embedder.id, "dims": embedder.dims, "form": 1})
-    return f"vectors/{folder}", header, 4 * embedder.dims

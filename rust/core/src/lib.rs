@@ -4,6 +4,7 @@
 //! [`error::Error`]. Each module uses only those above it in this list.
 
 pub mod error;
+pub mod hamming;
 pub mod memory_limit;
 pub(crate) mod parallel;
 pub(crate) mod simd;

@@ -8,6 +8,7 @@ mod filter;
 mod forget;
 mod from_python;
 mod grep;
+mod hamming;
 mod hit;
 mod import;
 mod markdown;
@@ -41,6 +42,8 @@ mod _core {
     use super::from_python::Weights;
     #[pymodule_export]
     use super::grep::{Grep, Match};
+    #[pymodule_export]
+    use super::hamming::nearest_codes;
     #[pymodule_export]
     use super::hit::{Hit, Hits};
     #[pymodule_export]

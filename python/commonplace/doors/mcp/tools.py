@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 from msgspec import Meta
 
+from commonplace._core import SearchFilter
 from commonplace.citation import located
 from commonplace.entries.forgetting import ForgetAnswer as Forgetting
 from commonplace.entries.forgetting import forget
@@ -153,11 +154,18 @@ class MemoryTools:
             since: 2026-02-01, yesterday, 3d.
             until: As since.
         """
-        hits = self.store.search(query, start + limit + 1, source=source, since=since, until=until)
+        most = start + limit + 1
+        wanted = SearchFilter(source=source, since=since, until=until)
+        if self.store.embedder is None:
+            hits = self.store.search(query, most, filter=wanted)
+            found, notes = list(hits), hits.notes
+        else:
+            both = self.store.search(query, most, meaning=True, filter=wanted)
+            found, notes = [one.hit for one in both], both.notes
         return {
-            "hits": [_passage(hit) for hit in hits[start : start + limit]],
-            "notes": hits.notes,
-            "next": start + limit if len(hits) > start + limit else None,
+            "hits": [_passage(hit) for hit in found[start : start + limit]],
+            "notes": notes,
+            "next": start + limit if len(found) > start + limit else None,
         }
 
     @tool("reads")

@@ -27,7 +27,7 @@ from commonplace.store import Store
 _MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
 _RULES = "rules"
 NEAR = 0.35
-"""The least cosine of what is found by its meaning alone, as in every hybrid search."""
+"""The least cosine at which a rule fits by its meaning."""
 
 # How often entries are read again that somebody changes meanwhile
 _TRIES = 8
@@ -76,9 +76,10 @@ class LayerNotes:
     ) -> None:
         self._store = store
         self._hybrid: HybridSearch | None = None
+        embedder = embedder or store.embedder
         if embedder is not None:
             # entries that are alike are records of their own
-            self._hybrid = HybridSearch(store, embedder, floor=NEAR, duplicates=1, text_of=_meant)
+            self._hybrid = HybridSearch(store, embedder, duplicates=1, text_of=_meant)
         self._clock = clock
         self._facts = Facts(store, f"{base}facts/")
         self._series = {

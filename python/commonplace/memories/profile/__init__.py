@@ -126,7 +126,7 @@ class Profile(ForgetTool):
         embedder: Embedder | None = None,
         folder: str = "",
         clock: Callable[[], datetime] = _now,
-        weights: tuple[float, float] = (0.6, 0.4),
+        weights: tuple[float, float] = (1.0, 1.0),
         half_life: float | None = None,
         limit: int = LIMIT,
         model: ChatModel | None = None,
@@ -141,7 +141,9 @@ class Profile(ForgetTool):
         self._half_life = half_life
         self._limit = limit
         self._model = model
-        self._recall = HybridSearch(store, embedder, weights=weights, text_of=entry_text)
+        self._recall = HybridSearch(
+            store, embedder or store.embedder, weights=weights, text_of=entry_text
+        )
         self._bind_user(user)
 
     def __repr__(self) -> str:

@@ -77,9 +77,8 @@ class Reader:
         What is no longer true is found only where the query asks for it ("where did I live
         before", 以前住在哪里), or where it was true on the day `at`.
 
-        The score is the weighted sum of `commonplace.recall`: of entries that say nearly the same
-        (Jaccard above 0.7) the better stays, and what only the vectors find needs a cosine of
-        0.35.
+        The score is that of `commonplace.recall`: of entries that say nearly the same (Jaccard
+        above 0.7) the better stays, and what only the vectors find must stand out.
 
         Raises:
             QueryError: The query is empty or not text.

@@ -97,6 +97,7 @@ class WorldAndAgents(ForgetTool):
         self._own = f"{base}agents/{agent_id}"
         self._diary = f"{self._own}/daily"
         self._clock = clock
+        embedder = embedder or store.embedder
         self._hybrid = HybridSearch(store, embedder) if embedder is not None else None
 
     def __repr__(self) -> str:

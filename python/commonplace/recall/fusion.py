@@ -1,0 +1,91 @@
+r"""Fusion of words and vectors: what each channel says of a document, added as log odds are.
+
+    score = w₁ · confidence^1.25 · (BM25F ÷ the best BM25F of this query)
+          + w₂ · 0.0015 · sensitivity² · (1 + 0.3 · excess) · level
+
+Each channel is scaled by how far it can be relied on for this query, in this store:
+
+- `confidence` (`Hits.confidence`) says how much of what the query asks for the best hit holds, 0…1;
+- `level` is the cosine in standard deviations above those of this store (`calibration`);
+- `excess` says by how much the best level stands above the best that chance brings, −1…3;
+- `sensitivity` is the level at which known-item queries made of the store's own sentences find
+  what they were made of, 0…6.
+
+All are told without labels, whatever the model. Where levels are normally distributed, and those of
+what is relevant stand d′ above the rest, the log odds of a document grow by d′ with each level:
+`sensitivity` is that d′ for the store, `excess` the query's own; the square, for a channel that
+tells little apart also does so less surely. The three constants are the same for all stores and
+models; docs/explanation/fusion.md shows how little they matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.recall.calibration import Calibration
+
+# Confidence is a share of the query's weight; what it is worth grows faster
+STEEPNESS = 1.25
+# What a level is worth at a sensitivity of 1, beside the best BM25F of a query that the words
+# answer in full
+LEVEL = 0.0015
+# How much more it is worth for each level that the best stands above what chance brings
+EXCESS = 0.3
+LEAST_EXCESS, MOST_EXCESS = -1.0, 3.0
+# Hits of the words keep their order among themselves, however little they hold of the query
+LEAST_CONFIDENCE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """How much words and vectors count for one query.
+
+    `excess` and `calibration` are of the cosines, `sensitivity` of the store; `covered` is the
+    share of the store's documents that have vectors.
+    """
+
+    confidence: float
+    calibration: Calibration
+    excess: float
+    sensitivity: float
+    covered: float
+    weights: tuple[float, float]
+
+    @property
+    def words(self) -> float:
+        """What the best BM25F is worth."""
+        confidence: float = max(self.confidence, LEAST_CONFIDENCE) ** STEEPNESS
+        return self.weights[0] * confidence
+
+    @property
+    def vectors(self) -> float:
+        """What one level is worth."""
+        excess = min(max(self.excess, LEAST_EXCESS), MOST_EXCESS)
+        return self.weights[1] * LEVEL * self.sensitivity**2 * (1 + EXCESS * excess)
+
+    def score(self, lexical: float | None, cosine: float | None) -> float:
+        """Return the score of a document, 0 or more; None is what a channel does not find."""
+        level = 0.0 if cosine is None else max(self.calibration.level(cosine), 0.0)
+        return self.words * (lexical or 0.0) + self.vectors * level
+
+    def explain(self, lexical: float | None, cosine: float | None) -> str:
+        """Return how the score of a document comes about, as text."""
+        lines = [f"{self.score(lexical, cosine):.3f} score, the sum of:"]
+        share = "not found" if lexical is None else f"{lexical:.3f} of the best BM25F"
+        lines.append(
+            f"{self.words * (lexical or 0):8.3f} words: {share} × {self.words:.3f}"
+            f" (confidence {self.confidence:.2f})"
+        )
+        if cosine is None:
+            return "\n".join([*lines, "   0.000 vectors: no vector"])
+        level = self.calibration.level(cosine)
+        mean, spread = self.calibration.mean, self.calibration.spread
+        lines.append(
+            f"{self.vectors * max(level, 0):8.3f} vectors: level {level:.2f}"
+            f" × {self.vectors:.3f} (sensitivity {self.sensitivity:.2f}, excess {self.excess:.2f})"
+        )
+        lines.append(
+            f"         cosine {cosine:.3f}; those of this store {mean:.3f} ± {spread:.3f},"
+            f" {self.calibration.documents} documents, {self.covered:.0%} with vectors"
+        )
+        return "\n".join(lines)
