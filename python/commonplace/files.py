@@ -123,6 +123,20 @@ class Files:
         """
         return self._core.read(self.relative(path), version)
 
+    def read_bytes(self, path: GivenPath) -> bytes:
+        r"""Return what a file holds, byte by byte.
+
+        Raises:
+            NotFound, Refused, MemoryLimit: As for `read`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "four")
+        >>> store.read_bytes("a.md")
+        b'four'
+        """
+        return self._core.read_bytes(self.relative(path))
+
     def version(self, path: GivenPath) -> str | None:
         """Return the version (a content hash) of a file, or None when there is none."""
         return self._core.version(self.relative(path))
