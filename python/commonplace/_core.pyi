@@ -535,6 +535,142 @@ class SearchFilter:
         """Say whether a hit passes; prefixes are compared as given, see `Store.predicate`."""
 
 @final
+class EngineDocument:
+    """A section of a note or a message, as an engine outside of this process stores it."""
+
+    path: str
+    start: int
+    """First byte in the file."""
+    length: int
+    """Bytes."""
+    line: int
+    """Line of the first byte, from 1."""
+    hash: int
+    """Hash of the bytes, of 64 bits."""
+    key: int
+    """Hash of all that is indexed, of 64 bits: documents with the same place and key are equal."""
+    source: Literal["note", "message", "tool"]
+    heading: tuple[str, ...]
+    timestamp_ms: int | None
+    """Milliseconds since 1970."""
+    role: str
+    """Who speaks; empty for a section, as the session is. The category is empty for a message."""
+    session: str
+    category: str
+    title: str | None
+    """The title of the session of its transcript."""
+    text: str
+    position: tuple[int, int]
+    """Of a message: how many stand before it in its transcript, and the number of its turn. All
+    messages of one turn of a file have the same number."""
+    lengths: dict[str, int]
+    """Terms in each field that it has."""
+    def names(self) -> list[str]:
+        """Return the names of its terms, each once: an engine counts documents by them.
+
+        `c` and `b` stand before a stem that is in the text, or only beside it; `w` and `v` before a
+        word as it is spelled; `h` before either in a heading, `p` in the name of the speaker.
+        """
+    def impacts(
+        self, stats: CollectionStats, weights: Weights | None = None
+    ) -> list[tuple[str, float]]:
+        """Return `tf~` by name, with the average lengths of `stats`.
+
+        Its score is the sum over `QueryNames.weights` of `weight * tf~ / (k1 + tf~)`.
+        """
+    def to_json(self) -> str: ...
+    @staticmethod
+    def from_json(text: str) -> EngineDocument:
+        """Make a document from what `to_json` returned.
+
+        Raises:
+            FormatError: It is something else.
+        """
+
+def engine_documents(path: str, data: bytes, *, tools: bool = False) -> list[EngineDocument]:
+    """Return the documents of a file in file order: sections of a note, messages of a transcript.
+
+    Args:
+        path: Where the file is below its root; its name says which kind it is.
+        data: Its bytes.
+        tools: Extract what went into and came out of tools, in place of what was said.
+    """
+
+@final
+class CollectionStats:
+    """The statistics of documents by which a query is scored; immutable."""
+
+    def __new__(
+        cls,
+        documents: int = 0,
+        docs_with_field: dict[str, int] | None = None,
+        lengths: dict[str, int] | None = None,
+        doc_freqs: dict[str, int] | None = None,
+    ) -> CollectionStats: ...
+    @staticmethod
+    def of(documents: Sequence[EngineDocument]) -> CollectionStats:
+        """Return the statistics of documents, without `doc_freqs`."""
+    documents: int
+    docs_with_field: dict[str, int]
+    """By field, how many documents have it."""
+    lengths: dict[str, int]
+    """By field, the terms in it over all documents."""
+    doc_freqs: dict[str, int]
+    """By name, how many documents have it: `QueryNames.names`, and `~` before a pattern."""
+    def merged(self, other: CollectionStats) -> CollectionStats:
+        """Return the statistics of these documents and others."""
+    def without(self, other: CollectionStats) -> CollectionStats:
+        """Return the statistics of what is left when some of the documents are removed."""
+
+@final
+class QueryNames:
+    """A query as it is put to an engine: what to count, and the weight of each name.
+
+    Raises:
+        QueryError: The query is empty.
+    """
+
+    def __new__(cls, query: str, weights: Weights | None = None) -> QueryNames: ...
+    names: list[str]
+    """The names to count documents by."""
+    patterns: list[tuple[str, Literal["prefix", "fuzzy", "field"], int, list[str]]]
+    """Name, kind, most typos, and the prefix, the word, or the names of the field's words."""
+    phrases: list[list[tuple[str, str]]]
+    """For each phrase its concepts: a document has one name of each pair."""
+    excludes: bool
+    """Whether documents are left out for what they say."""
+    def weights(self, stats: CollectionStats) -> list[tuple[str, float]]: ...
+    def restricted(self, filter: SearchFilter) -> SearchFilter | str:
+        """Return the filter with those of the query beside it, or why nothing can pass."""
+
+def rank_candidates(
+    documents: Sequence[EngineDocument],
+    query: str,
+    stats: CollectionStats,
+    *,
+    limit: int,
+    filter: SearchFilter,
+    unit: Literal["turn", "message"],
+    weights: Weights | None = None,
+) -> Hits:
+    """Return the best hits among candidates, ranked as a store ranks its own documents.
+
+    For turns all messages of each turn must be among them.
+
+    Args:
+        documents: Candidates, all of text or all of tools.
+        query: What was asked.
+        stats: The statistics of the whole collection.
+        limit: Most hits.
+        filter: Which may be found, sessions by their full ids.
+        unit: What a hit of a transcript is.
+        weights: Those of the ranking.
+
+    Raises:
+        QueryError: The query is empty, or nothing can pass the filter.
+    """
+
+@final
 class Store:
     """The engine behind `commonplace.Store`."""
 
@@ -610,8 +746,15 @@ class Store:
         keep_secrets: bool,
     ) -> ImportReport: ...
     def search(
-        self, query: str, limit: int, filter: SearchFilter, unit: Literal["turn", "message"]
+        self,
+        query: str,
+        limit: int,
+        filter: SearchFilter,
+        unit: Literal["turn", "message"],
+        stats: CollectionStats | None = None,
     ) -> Hits: ...
+    def collection_stats(self, query: str) -> CollectionStats:
+        """Return the statistics of the notes and messages of the store for a query."""
     def resolved_filter(self, filter: SearchFilter) -> SearchFilter:
         """Return the filter with paths as `spelled` returns them and sessions by full ids."""
     def explain(self, query: str, citation: str) -> str: ...

@@ -13,7 +13,8 @@ use fixture::TestRoot;
 use serde_json::json;
 
 fn turns_of(store: &Store, query: &str, filter: SearchFilter) -> Vec<Hit> {
-    let request = SearchRequest { query: query.to_owned(), limit: 30, filter, unit: Unit::Turn };
+    let (query, unit) = (query.to_owned(), Unit::Turn);
+    let request = SearchRequest { query, limit: 30, filter, unit, stats: None };
     store.search(&request, &|| false).unwrap().hits
 }
 

@@ -3,6 +3,7 @@
 mod allocator;
 mod descriptor;
 mod detached;
+mod engine;
 mod filter;
 mod forget;
 mod from_python;
@@ -27,6 +28,10 @@ static ALLOCATOR: SplitAllocator = SplitAllocator;
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult, SplitAllocator};
 
+    #[pymodule_export]
+    use super::engine::{
+        CollectionStats, EngineDocument, QueryNames, engine_documents, rank_candidates,
+    };
     #[pymodule_export]
     use super::filter::SearchFilter;
     #[pymodule_export]

@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 
 use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
+use crate::engine::CollectionStats;
 use crate::filter::SearchFilter;
 use crate::forget::{Forgotten, Retained, rules};
 use crate::from_python::{ABSENT, Count, Text, Timestamp, Unit, Weights, expected};
@@ -334,6 +335,7 @@ impl Store {
         import_sessions(py, &*self.open(py)?, paths, hosts, options, progress)
     }
 
+    #[pyo3(signature = (query, limit, filter, unit, stats = None))]
     fn search(
         &self,
         py: Python<'_>,
@@ -341,11 +343,19 @@ impl Store {
         limit: Count,
         filter: &SearchFilter,
         unit: Unit,
+        stats: Option<&CollectionStats>,
     ) -> PyResult<Hits> {
         let (filter, unit) = (filter.filter.clone(), unit.0);
-        let request = SearchRequest { query: query.into(), limit: limit.into(), filter, unit };
+        let stats = stats.map(|stats| stats.stats.clone());
+        let (query, limit) = (query.into(), limit.into());
+        let request = SearchRequest { query, limit, filter, unit, stats };
         let answer = self.call(py, |store, interrupt| store.search(&request, interrupt))?;
         Hits::new(py, answer)
+    }
+
+    fn collection_stats(&self, py: Python<'_>, query: Text) -> PyResult<CollectionStats> {
+        let stats = self.call(py, |store, interrupt| store.collection_stats(&query, interrupt))?;
+        Ok(CollectionStats::from(stats))
     }
 
     fn resolved_filter(&self, py: Python<'_>, filter: &SearchFilter) -> PyResult<SearchFilter> {

@@ -18,6 +18,7 @@ pub(crate) mod memory_estimate;
 pub mod message_inputs;
 pub mod omission;
 mod pending_docs;
+mod positions;
 mod repack;
 pub mod snapshot;
 pub(crate) mod transcript_resume;
@@ -31,6 +32,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use crate::catalog::doc_ids::DocIds;
 pub use crate::catalog::doc_table::{DocMeta, DocTable, NO_TIME};
 pub use crate::catalog::file_table::{FileMeta, ReadProgress};
+pub use crate::catalog::positions::TranscriptPosition;
 
 use crate::catalog::extract::Corpus;
 use crate::files::racy_stat::FsClock;
@@ -70,6 +72,8 @@ pub struct Catalog {
     /// Documents whose line number was checked.
     pub(crate) checked_lines: Mutex<FxHashSet<u32>>,
     corpus: Corpus,
+    /// Positions of the documents, where it holds only some of the messages of its transcripts.
+    pub(crate) positions: Option<Vec<TranscriptPosition>>,
     /// Whether some packed documents have changed places in their file.
     reordered: bool,
     /// How finely stamps are kept.
@@ -106,6 +110,7 @@ impl Catalog {
             verified: FxHashSet::default(),
             checked_lines: Mutex::default(),
             corpus,
+            positions: None,
             reordered: false,
             clock: FsClock::default(),
             limit: MemoryLimit::default(),

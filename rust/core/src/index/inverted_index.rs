@@ -237,7 +237,12 @@ impl InvertedIndex {
 
     /// Returns the factor by which any stored impact may have grown since it was computed.
     pub fn impact_growth(&self) -> f32 {
-        let now = self.totals.average();
+        self.impact_growth_by(&self.totals)
+    }
+
+    /// Returns the same where the average lengths are those of a larger collection.
+    pub fn impact_growth_by(&self, totals: &Totals) -> f32 {
+        let now = totals.average();
         (0..FIELDS).map(|f| now[f] / self.min_average[f]).fold(1.0, f32::max)
     }
 
@@ -271,6 +276,11 @@ impl InvertedIndex {
     #[inline]
     pub fn prefetch(&self, document: u32) {
         prefetch::prefetch(&self.lengths, document as usize);
+    }
+
+    /// Returns the number of documents and the lengths of their fields.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
     }
 
     /// Returns the weights.

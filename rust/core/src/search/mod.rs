@@ -1,5 +1,6 @@
 //! Ranked search: from a query to the best documents of a catalog.
 
+pub mod collection_stats;
 mod combined_list;
 mod confidence;
 mod doc_filter;
@@ -14,6 +15,7 @@ pub mod result;
 pub mod scoring;
 pub mod session_rescore;
 mod term_bounds;
+pub mod term_names;
 mod turn_rescore;
 pub mod turns;
 
@@ -24,6 +26,7 @@ use crate::index::bm25f::Field;
 use crate::index::dictionary::expansion::Expander;
 use crate::index::topk::collector::{Scored, Scoring};
 use crate::index::topk::top_k;
+use crate::search::collection_stats::CollectionStats;
 use crate::search::doc_filter::DocFilter;
 pub use crate::search::explain_turn::explain_turn;
 use crate::search::phrase::QueryPhrases;
@@ -33,6 +36,23 @@ use crate::search::result::SearchResult;
 use crate::search::scoring::{DocPredicate, QueryScorer};
 use crate::search::turns::{TurnFinder, Unit};
 
+/// What is asked of a search, besides its query and its filter.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// Most results.
+    pub limit: usize,
+    /// What a result of a transcript is.
+    pub unit: Unit,
+    /// The statistics to score by, where the catalog is a part of a larger collection.
+    pub stats: Option<&'a CollectionStats>,
+}
+
+impl From<(usize, Unit)> for Wanted<'_> {
+    fn from((limit, unit): (usize, Unit)) -> Self {
+        Self { limit, unit, stats: None }
+    }
+}
+
 /// Returns the best sections and messages for a query, or the best sections and turns, each turn by
 /// its best message that passes the filter; at most `limit`.
 ///
@@ -40,15 +60,16 @@ use crate::search::turns::{TurnFinder, Unit};
 ///
 /// # Errors
 /// [`Error::Interrupted`].
-pub fn search(
-    catalog: &Catalog,
+pub fn search<'a>(
+    catalog: &'a Catalog,
     expander: &Expander,
     query: &Query,
     filter: &SearchFilter,
-    (limit, unit): (usize, Unit),
+    wanted: impl Into<Wanted<'a>>,
     text: &mut dyn FnMut(u32) -> Option<String>,
     interrupt: Interrupt<'_>,
 ) -> Result<SearchResult> {
+    let Wanted { limit, unit, stats } = wanted.into();
     let finder = TurnFinder::new(catalog);
     let mut result = SearchResult { notes: query.notes.clone(), ..SearchResult::default() };
     let filter = DocFilter::new(filter, catalog);
@@ -64,7 +85,7 @@ pub fn search(
         .then(|| Box::new(|document| phrases.has_words_in(document)) as DocPredicate<'_>);
     let by_turn = (unit == Unit::Turn).then_some(&finder);
     let mut scorer =
-        QueryScorer::new(catalog, allows, interrupt).requiring(requires).grouped(by_turn);
+        QueryScorer::new(catalog, allows, interrupt).by(stats).requiring(requires).grouped(by_turn);
     if let Some(files) = files {
         let some = catalog.files.iter().zip(files).filter(|(_, passes)| *passes);
         scorer = scorer.within(some.map(|(file, _)| file));
@@ -135,4 +156,39 @@ pub fn explain(
         lines += &format!("{by:.4} = session rescoring (neighbours and session)\n");
     }
     Ok((score + by, lines))
+}
+
+/// Returns the statistics of a catalog for a query: by these and those of other documents, all of
+/// them are scored as one collection.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub fn collection_stats(
+    catalog: &Catalog,
+    expander: &Expander,
+    query: &Query,
+    interrupt: Interrupt<'_>,
+) -> Result<CollectionStats> {
+    let mut scorer = QueryScorer::new(catalog, None, interrupt).noting();
+    plan(&mut scorer, catalog, expander, query, &mut SearchResult::default())?;
+    Ok(scorer.into_noted())
+}
+
+/// Returns the names of a query with their weights, as [`CollectionStats`] give them: a document
+/// scores the sum over its names of `weight · tf~ / (k1 + tf~)`.
+///
+/// # Arguments
+/// * `catalog`: knows the words of the query, and needs no documents.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub fn name_weights(
+    catalog: &Catalog,
+    query: &Query,
+    stats: &CollectionStats,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<(String, f32)>> {
+    let mut scorer = QueryScorer::new(catalog, None, interrupt).by(Some(stats));
+    plan(&mut scorer, catalog, &Expander::default(), query, &mut SearchResult::default())?;
+    Ok(scorer.concepts.iter().flat_map(|concept| concept.name_weights(catalog)).collect())
 }

@@ -4,8 +4,10 @@
 //! speaker's name, counts once more with the idf it has there. The weights are measured, see
 //! `docs/explanation/ranking.md`.
 
+use crate::catalog::Catalog;
 use crate::index::bm25f::Bm25f;
 use crate::index::doc_freqs::DocFreqs;
+use crate::search::term_names::{ConceptNames, TermKind};
 use crate::text::query_terms::QueryTerm;
 use crate::text::tokens::TermForm;
 
@@ -64,10 +66,10 @@ pub(super) fn is_role(term: &QueryTerm) -> bool {
 
 impl QueryConcept {
     /// Makes the concept of a word, without weights yet.
-    pub fn new(term: &QueryTerm, concept: u32, doc_freq: u32) -> Self {
+    pub fn new(term: &QueryTerm, list: ConceptList, doc_freq: u32) -> Self {
         Self {
             name: term.stem.as_ref().unwrap_or(&term.text).clone(),
-            list: ConceptList::Indexed(concept),
+            list,
             doc_freq,
             any: 0.0,
             variants: Vec::new(),
@@ -108,6 +110,22 @@ impl QueryConcept {
         if term.form != TermForm::Whole && !is_role(term) {
             self.speaker += weight::SPEAKER * idf(doc_freqs.speaker);
         }
+    }
+
+    /// Returns its weights by name, as [`ConceptNames`] and [`TermKind`] give them.
+    pub fn name_weights(&self, catalog: &Catalog) -> Vec<(String, f32)> {
+        let lexicon = catalog.index.lexicon();
+        let ConceptList::Indexed(concept) = self.list else {
+            return vec![(TermKind::Pattern.name(&self.name), self.any)];
+        };
+        let names = ConceptNames::of(lexicon.stem_of(concept), &self.name);
+        let spelled = self.variants.iter().filter_map(|&(variant, weight)| {
+            let word = lexicon.words.text(lexicon.word(concept, variant)?);
+            Some((TermKind::Word.name(word), weight))
+        });
+        let concept =
+            [(names.text, self.any), (names.heading, self.heading), (names.speaker, self.speaker)];
+        concept.into_iter().chain(spelled).filter(|(_, weight)| *weight > 0.0).collect()
     }
 
     /// Multiplies all weights.

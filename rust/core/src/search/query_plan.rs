@@ -26,7 +26,7 @@ pub(super) fn plan(
     result: &mut SearchResult,
 ) -> Result<()> {
     let index = &catalog.index;
-    let (lexicon, formula) = (index.lexicon(), index.formula());
+    let (lexicon, formula) = (index.lexicon(), scorer.formula.clone());
     let mut budget = ExpansionBudget::new(query);
     let mut words: Vec<(&str, f32)> = Vec::new();
     for atom in &query.atoms {

@@ -12,11 +12,14 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{Catalog, DocIds, FileMeta};
 use crate::error::{Interrupt, Result};
 use crate::index::bm25f::{Bm25f, Counts, Field, Lengths};
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::codec::Impact;
 use crate::index::postings::reader::PostingList;
 use crate::index::postings::tf_profiles::ProfileSummary;
 use crate::index::topk::collector::Scoring;
+use crate::search::collection_stats::CollectionStats;
 use crate::search::query_concept::{ConceptList, QueryConcept, form_weight, is_role};
+use crate::search::term_names::ConceptNames;
 use crate::search::turns::TurnFinder;
 use crate::text::query_terms::QueryTerm;
 use crate::text::tokens::TermForm;
@@ -34,6 +37,12 @@ pub struct QueryScorer<'a> {
     /// The words of the query that no document holds.
     pub(super) unknown: Vec<String>,
     by_concept: FxHashMap<u32, usize>,
+    /// Concepts of the collection that the index does not have, by name.
+    absent: FxHashMap<String, usize>,
+    /// The statistics of the collection that the catalog is a part of, if it is.
+    pub(super) stats: Option<&'a CollectionStats>,
+    /// The statistics that were looked up, if they are to be noted.
+    noted: Option<Box<CollectionStats>>,
     /// Concepts of the index whose lists were combined.
     pub(super) combined: Vec<u32>,
     /// Counts of profiles that exist only in this query, numbered after those of the index.
@@ -53,6 +62,10 @@ pub struct QueryScorer<'a> {
 
 /// Documents of a block of the filter.
 const FILTER_BLOCK: u32 = 128;
+
+/// The number of a variant that other documents of the collection hold, and none of the index: no
+/// posting has it.
+const ABSENT_VARIANT: u16 = u16::MAX - 1;
 
 /// A predicate of documents.
 pub type DocPredicate<'a> = Box<dyn Fn(u32) -> bool + 'a>;
@@ -74,6 +87,9 @@ impl<'a> QueryScorer<'a> {
             asked: 0.0,
             unknown: Vec::new(),
             by_concept: FxHashMap::default(),
+            absent: FxHashMap::default(),
+            stats: None,
+            noted: None,
             combined: Vec::new(),
             query_profiles: Vec::new(),
             by_counts: FxHashMap::default(),
@@ -84,6 +100,64 @@ impl<'a> QueryScorer<'a> {
             blocks: None,
             turns: None,
         }
+    }
+
+    /// Scores by the statistics of a collection that the catalog is a part of.
+    #[must_use]
+    pub(super) fn by(self, stats: Option<&'a CollectionStats>) -> Self {
+        let Some(stats) = stats else { return self };
+        let index = &self.catalog.index;
+        let formula = Bm25f::new(index.weights(), &stats.totals);
+        let impact_growth = index.impact_growth_by(&stats.totals);
+        Self { formula, impact_growth, stats: Some(stats), ..self }
+    }
+
+    /// Notes the statistics that are looked up.
+    #[must_use]
+    pub(super) fn noting(self) -> Self {
+        let totals = self.catalog.index.totals().clone();
+        let noted = CollectionStats { totals, ..CollectionStats::default() };
+        Self { noted: Some(Box::new(noted)), ..self }
+    }
+
+    /// Returns the statistics that were looked up.
+    pub(super) fn into_noted(self) -> CollectionStats {
+        self.noted.map(|noted| *noted).unwrap_or_default()
+    }
+
+    /// Returns the document frequencies of a term, whose concept the index knows or not.
+    fn concept_doc_freqs(&mut self, term: &QueryTerm, concept: Option<u32>) -> DocFreqs {
+        let names = || ConceptNames::of(term.stem.as_deref(), &term.text);
+        if let Some(stats) = self.stats {
+            return stats.concept(&names());
+        }
+        let doc_freqs = concept.map(|concept| self.catalog.index.doc_freqs(concept));
+        let doc_freqs = doc_freqs.unwrap_or_default();
+        if let Some(noted) = &mut self.noted {
+            noted.set_concept(names(), &doc_freqs);
+        }
+        doc_freqs
+    }
+
+    /// Returns the document frequencies of a term as it is spelled.
+    fn word_doc_freqs(&mut self, term: &QueryTerm, word: Option<u32>) -> WordDocFreqs {
+        let doc_freqs = match (self.stats, word) {
+            (Some(stats), _) if term.stem.is_some() => return stats.word(&term.text),
+            (_, Some(word)) => self.catalog.index.word_doc_freqs(word),
+            _ => WordDocFreqs::default(),
+        };
+        if let Some(noted) = self.noted.as_mut().filter(|_| term.stem.is_some()) {
+            noted.set_word(&term.text, doc_freqs);
+        }
+        doc_freqs
+    }
+
+    /// Returns the document frequency of a pattern, of which the index has this one.
+    pub(super) fn pattern_doc_freq(&mut self, name: &str, own: u32) -> u32 {
+        if let Some(noted) = &mut self.noted {
+            noted.set_pattern(name, own);
+        }
+        self.stats.and_then(|stats| stats.pattern(name)).unwrap_or(own)
     }
 
     /// Restricts the search to some files.
@@ -139,26 +213,40 @@ impl<'a> QueryScorer<'a> {
         };
         let of_form = form_weight(term.form);
         let concept = entry.map(|entry| entry.concept).or_else(by_stem);
-        let known = concept.map(|concept| (concept, index.doc_freqs(concept)));
-        let Some((concept, doc_freqs)) = known.filter(|(_, doc_freqs)| doc_freqs.any > 0) else {
+        let doc_freqs = self.concept_doc_freqs(term, concept);
+        let word_doc_freqs = self.word_doc_freqs(term, word);
+        if doc_freqs.any == 0 {
             // the parts of an identifier are terms too
             if term.form != TermForm::Whole {
                 self.asked += of_form * self.formula.idf(0);
                 self.unknown.push(term.text.clone());
             }
             return word;
-        };
+        }
         let is_role = is_role(term);
         let doc_freq = doc_freqs.scored(is_role);
         self.asked += of_form * self.formula.idf(doc_freq);
-        let at = *self.by_concept.entry(concept).or_insert_with(|| {
-            self.concepts.push(QueryConcept::new(term, concept, doc_freq));
-            self.concepts.len() - 1
-        });
-        let spelling = word.zip(entry);
-        let variant = spelling.map(|(word, entry)| {
-            (entry.variant as u16, index.word_doc_freqs(word).scored(doc_freqs.of_role(is_role)))
-        });
+        let next = self.concepts.len();
+        let (at, list) = match concept {
+            Some(concept) => {
+                let at = *self.by_concept.entry(concept).or_insert(next);
+                (at, ConceptList::Indexed(concept))
+            }
+            None => {
+                let name = term.stem.as_ref().unwrap_or(&term.text);
+                let at = *self.absent.entry(name.clone()).or_insert(next);
+                (at, ConceptList::Combined(Vec::new(), 0))
+            }
+        };
+        if at == next {
+            self.concepts.push(QueryConcept::new(term, list, doc_freq));
+        }
+        let number = match entry {
+            Some(entry) => Some(entry.variant as u16),
+            None => (word_doc_freqs.any > 0).then_some(ABSENT_VARIANT),
+        };
+        let spelled = word_doc_freqs.scored(doc_freqs.of_role(is_role));
+        let variant = number.map(|number| (number, spelled));
         self.concepts[at].add_word(term, &doc_freqs, variant, &self.formula);
         word
     }

@@ -10,7 +10,6 @@
 
 use crate::catalog::{Catalog, DocMeta};
 use crate::files::file_kind::FileKind;
-use crate::index::bm25f::Field;
 use crate::index::topk::collector::Scored;
 
 /// How many of the best documents are rescored. The others stay behind them, for no score becomes
@@ -27,6 +26,7 @@ const SESSION_PULL: f32 = 0.25;
 /// A message with its position in its file.
 struct PlacedMessage<'a> {
     row: &'a DocMeta,
+    document: u32,
     position: usize,
     score: f32,
 }
@@ -60,8 +60,8 @@ fn placed<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<PlacedMessage<'a>
     if catalog.files[row.file as usize].kind != FileKind::Transcript {
         return None;
     }
-    let position = catalog.place_in_file(scored.document)?;
-    Some(PlacedMessage { row, position, score: scored.score })
+    let position = catalog.place_in_transcript(scored.document)?;
+    Some(PlacedMessage { row, document: scored.document, position, score: scored.score })
 }
 
 fn in_one_session(a: &PlacedMessage<'_>, b: &PlacedMessage<'_>) -> bool {
@@ -77,15 +77,7 @@ fn weight(catalog: &Catalog, message: &PlacedMessage<'_>, other: &PlacedMessage<
     if !in_one_session(message, other) {
         return 0.0;
     }
-    let between = match message.position < other.position {
-        true => message.position + 1..=other.position,
-        false => other.position..=message.position - 1,
-    };
-    let documents = &catalog.files[message.row.file as usize].documents;
-    let neighbours = || between.clone().map(|at| documents.get(at));
-    let session = |document: u32| catalog.docs[document as usize].session;
-    let length = |document: u32| u32::from(catalog.index.lengths(document)[Field::Body as usize]);
-    let together = neighbours().all(|document| session(document) == message.row.session);
-    let terms: u32 = neighbours().map(length).sum();
-    if together && terms <= MAX_NEIGHBOUR_TERMS { weight } else { 0.0 }
+    let terms = catalog
+        .terms_between((message.document, message.position), (other.document, other.position));
+    if terms.is_some_and(|terms| terms <= MAX_NEIGHBOUR_TERMS) { weight } else { 0.0 }
 }

@@ -79,6 +79,10 @@ pub fn first_lines(catalog: &Catalog, documents: &DocIds) -> Vec<u64> {
 
 /// Returns whether a turn begins at a place: with a prompt, or with another session.
 fn begins_turn(catalog: &Catalog, documents: &DocIds, at: usize) -> bool {
+    if let Some(position) = catalog.position(documents.get(at)) {
+        let before = at.checked_sub(1).and_then(|at| catalog.position(documents.get(at)));
+        return before.is_none_or(|before| before.turn != position.turn);
+    }
     let row = |at: usize| &catalog.docs[documents.get(at) as usize];
     at == 0 || row(at).section_meta.starts == 1 || row(at).session != row(at - 1).session
 }

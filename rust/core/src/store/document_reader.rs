@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,11 +16,10 @@ use crate::messages::formats::SessionRecord;
 use crate::messages::message::{self, Message, ParsedLine};
 use crate::search::turns::Turn;
 use crate::store::document_cache::DocumentCache;
-use crate::store::hit::{Hit, HitSource, TurnHit};
+use crate::store::hit::Hit;
 use crate::store::{IndexState, Store};
 use crate::sync::Mutex;
-use crate::text::encoding::{as_text, line_of};
-use crate::text::section::TRAIL;
+use crate::text::encoding::as_text;
 use crate::text::snippet_terms::SnippetTerms;
 
 /// How often an answer is tried again while its files change.
@@ -190,14 +189,7 @@ impl<'a> DocumentReader<'a> {
             }
             _ => None,
         };
-        Some(Hit {
-            turn: Some(TurnHit { prompt, title, line: hit.first_line }),
-            first_line: u64::from(first.line),
-            end_line: u64::from(last.line),
-            start: first.start,
-            end: last.start + u64::from(last.length),
-            ..hit
-        })
+        Some(hit.of_turn([&first, &last], prompt, title))
     }
 
     /// Returns a document as a hit; none when its file has changed since it was read.
@@ -205,12 +197,6 @@ impl<'a> DocumentReader<'a> {
         let Scored { document, score } = *scored;
         let doc = self.catalog.docs[document as usize];
         let (text, message) = self.text(document)?;
-        let path = self.catalog.files[doc.file as usize].path.clone();
-        let first_line = u64::from(doc.line);
-        let end_line = match message {
-            Some(_) => first_line,
-            None => first_line + line_of(text.trim_end().as_bytes(), usize::MAX) - 1,
-        };
         let label = |id: u32| self.catalog.labels.text(id);
         // its text is that which was indexed, so whatever else differs is not its file's doing
         let differs = |message: &Message| {
@@ -221,27 +207,6 @@ impl<'a> DocumentReader<'a> {
         if message.as_ref().is_some_and(differs) && self.catalog.reject() {
             return None;
         }
-        let trail = label(doc.trail);
-        Some(Hit {
-            source: match (self.catalog.files[doc.file as usize].kind, self.catalog.corpus()) {
-                (FileKind::Note, _) => HitSource::Note,
-                (_, Corpus::Main) => HitSource::Message,
-                (_, Corpus::Tools) => HitSource::Tool,
-            },
-            path,
-            first_line,
-            end_line,
-            start: doc.start,
-            end: doc.start + u64::from(doc.length),
-            heading: trail.split(TRAIL).filter(|h| !h.is_empty()).map(str::to_owned).collect(),
-            score,
-            text,
-            timestamp_ms: Some(doc.time).filter(|&time| time != NO_TIME),
-            message,
-            category: Some(label(doc.category)).filter(|c| !c.is_empty()).map(str::to_owned),
-            turn: None,
-            terms: terms.clone(),
-            passage: OnceLock::new(),
-        })
+        Some(Hit::of_document(self.catalog, &doc, score, (text, message), terms))
     }
 }

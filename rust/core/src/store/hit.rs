@@ -3,11 +3,15 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use crate::catalog::extract::Corpus;
+use crate::catalog::{Catalog, DocMeta, NO_TIME};
+use crate::files::file_kind::FileKind;
 use crate::filter::FilterFields;
 use crate::messages::message::Message;
 use crate::store::Freshness;
 use crate::text::encoding::line_of;
 use crate::text::metadata::after_meta_comment;
+use crate::text::section::TRAIL;
 use crate::text::snippet::snippet;
 use crate::text::snippet_terms::SnippetTerms;
 
@@ -87,6 +91,62 @@ pub struct Passage {
 const SESSIONS: &str = "sessions/";
 
 impl Hit {
+    /// Makes the hit of a document with the text that was read of it.
+    pub(super) fn of_document(
+        catalog: &Catalog,
+        doc: &DocMeta,
+        score: f32,
+        (text, message): (String, Option<Message>),
+        terms: &Arc<SnippetTerms>,
+    ) -> Self {
+        let first_line = u64::from(doc.line);
+        let end_line = match message {
+            Some(_) => first_line,
+            None => first_line + line_of(text.trim_end().as_bytes(), usize::MAX) - 1,
+        };
+        let label = |id: u32| catalog.labels.text(id);
+        let file = &catalog.files[doc.file as usize];
+        let trail = label(doc.trail).split(TRAIL);
+        Self {
+            source: match (file.kind, catalog.corpus()) {
+                (FileKind::Note, _) => HitSource::Note,
+                (_, Corpus::Main) => HitSource::Message,
+                (_, Corpus::Tools) => HitSource::Tool,
+            },
+            path: file.path.clone(),
+            first_line,
+            end_line,
+            start: doc.start,
+            end: doc.start + u64::from(doc.length),
+            heading: trail.filter(|heading| !heading.is_empty()).map(str::to_owned).collect(),
+            score,
+            text,
+            timestamp_ms: Some(doc.time).filter(|&time| time != NO_TIME),
+            message,
+            category: Some(label(doc.category)).filter(|c| !c.is_empty()).map(str::to_owned),
+            turn: None,
+            terms: terms.clone(),
+            passage: OnceLock::new(),
+        }
+    }
+
+    /// Makes the hit of a turn, of which this is the message that is shown.
+    pub(super) fn of_turn(
+        self,
+        [first, last]: [&DocMeta; 2],
+        prompt: Option<String>,
+        title: Option<String>,
+    ) -> Self {
+        Self {
+            turn: Some(TurnHit { prompt, title, line: self.first_line }),
+            first_line: u64::from(first.line),
+            end_line: u64::from(last.line),
+            start: first.start,
+            end: last.start + u64::from(last.length),
+            ..self
+        }
+    }
+
     /// Returns the project of a session: the folder below `sessions` that holds its own.
     pub fn project(&self) -> Option<&str> {
         let (project, session) = self.path.strip_prefix(SESSIONS)?.split_once('/')?;

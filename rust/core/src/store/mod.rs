@@ -2,6 +2,7 @@
 
 mod document_cache;
 mod document_reader;
+pub mod engine;
 mod evidence;
 pub mod forget;
 mod gram_index_thread;

@@ -7,10 +7,11 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
 use crate::filter::SearchFilter;
+use crate::search::collection_stats::CollectionStats;
 use crate::search::query::Query;
 use crate::search::query_fields::{asked_filter, restrict};
 use crate::search::turns::Unit;
-use crate::search::{explain, explain_turn, search};
+use crate::search::{Wanted, collection_stats, explain, explain_turn, search};
 use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
 use crate::store::hit::Hits;
 use crate::store::{Freshness, IndexState, Store};
@@ -29,6 +30,9 @@ pub struct SearchRequest {
     pub filter: SearchFilter,
     /// What a hit of a transcript is. What is of tools is always found by message.
     pub unit: Unit,
+    /// The statistics to score by, where the notes and messages of the store are a part of a larger
+    /// collection. What is of tools is scored by its own.
+    pub stats: Option<Arc<CollectionStats>>,
 }
 
 impl Store {
@@ -82,6 +86,21 @@ impl Store {
             }
             self.read_again(&changed, interrupt)?;
         }
+    }
+
+    /// Returns the statistics of the notes and messages of the store for a query. Added to those of
+    /// other documents they are what [`SearchRequest::stats`] scores by.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for an empty query; [`Error::Interrupted`].
+    pub fn collection_stats(
+        &self,
+        query: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<CollectionStats> {
+        let query = Query::parse(query)?;
+        let state = self.refresh(interrupt)?;
+        collection_stats(&state.main, &self.expanders[0], &query, interrupt)
     }
 
     /// Sets the filters of a query beside those of its caller. Returns notes, or why nothing can
@@ -178,7 +197,14 @@ impl Store {
             let (expander, filter) = (&self.expanders[number], &request.filter);
             let mut text = |document| reader.text(document).map(|(text, _)| text);
             // what is of tools is found by message
-            let wanted = (request.limit, if number == 0 { request.unit } else { Unit::Message });
+            let wanted = match number {
+                0 => Wanted {
+                    limit: request.limit,
+                    unit: request.unit,
+                    stats: request.stats.as_deref(),
+                },
+                _ => (request.limit, Unit::Message).into(),
+            };
             let found = search(catalog, expander, query, filter, wanted, &mut text, interrupt)?;
             let terms = Arc::new(found.terms);
             for (at, scored) in found.ranked.iter().enumerate() {

@@ -77,6 +77,13 @@ struct TermCounter {
 impl TermCounter {
     #[inline]
     fn count(&mut self, field: Field, word: u32) {
+        let count = &mut self.counts_of(word)[field as usize];
+        *count = count.saturating_add(1);
+    }
+
+    /// Returns the counts of a word in the document being read.
+    #[inline]
+    fn counts_of(&mut self, word: u32) -> &mut Counts {
         let at = word as usize;
         if at >= self.slots.len() {
             self.reserve(at + 1);
@@ -87,8 +94,7 @@ impl TermCounter {
             *slot = (self.counts.len() as u32, self.document + 1);
             self.counts.push((word, [0; FIELDS]));
         }
-        let count = &mut self.counts[slot.0 as usize].1[field as usize];
-        *count = count.saturating_add(1);
+        &mut self.counts[slot.0 as usize].1
     }
 
     /// Adds slots for so many words, and some more.
@@ -100,6 +106,11 @@ impl TermCounter {
             true => self.slots = vec![(0, 0); wanted],
             false => self.slots.resize(wanted, (0, 0)),
         }
+    }
+
+    /// Returns the terms in each field.
+    fn lengths(&self) -> Lengths {
+        self.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX))
     }
 
     /// Clears the counts, for the next document.
@@ -284,6 +295,29 @@ impl Lexicon {
         self.counter.next();
     }
 
+    /// Returns the words of the document that was read, with their counts in each field, and its
+    /// lengths; begins the next.
+    pub fn finish_words(&mut self) -> (Vec<(u32, Counts)>, Lengths) {
+        let counts = self.counter.counts.clone();
+        let lengths = self.counter.lengths();
+        self.counter.next();
+        (counts, lengths)
+    }
+
+    /// Returns a document of which the words were counted before.
+    pub fn counted<'w>(
+        &mut self,
+        words: impl IntoIterator<Item = (&'w str, &'w Counts)>,
+        lengths: &Lengths,
+    ) -> AnalyzedDocument {
+        for (word, counts) in words {
+            let word = self.intern(word);
+            *self.counter.counts_of(word) = *counts;
+        }
+        self.counter.lengths = lengths.map(u32::from);
+        self.finish()
+    }
+
     /// Returns the document that was read and begins the next.
     pub fn finish(&mut self) -> AnalyzedDocument {
         let Self { entries, profiles, counter, .. } = self;
@@ -314,7 +348,7 @@ impl Lexicon {
             };
             concepts.push(((same[0] >> 32) as u32, profile));
         }
-        let lengths = counter.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX));
+        let lengths = counter.lengths();
         counter.next();
         AnalyzedDocument { concepts, lengths }
     }

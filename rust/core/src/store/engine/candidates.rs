@@ -1,0 +1,130 @@
+//! Exact ranking of the candidates of an engine, as a catalog of these documents alone.
+//!
+//! It is ranked by the code that ranks the index of a store: its formula with the statistics of the
+//! whole collection, phrases and exclusions, turns, sessions, the passages that are shown.
+
+use std::sync::Arc;
+
+use crate::catalog::extract::Corpus;
+use crate::catalog::{Catalog, DocIds, DocMeta, NO_TIME};
+use crate::error::{Interrupt, Result};
+use crate::index::bm25f::Weights;
+use crate::index::dictionary::expansion::Expander;
+use crate::search::query::Query;
+use crate::search::query_fields::{asked_filter, restrict};
+use crate::search::{Wanted, search};
+use crate::store::Freshness;
+use crate::store::engine::document::EngineDocument;
+use crate::store::hit::{Hit, Hits};
+use crate::store::search::SearchRequest;
+
+/// Returns the best hits among candidates, best first; ties by path, then by position.
+///
+/// They are scored by [`SearchRequest::stats`], those of the whole collection; without these by their
+/// own.
+///
+/// With `unit` turns, all messages of a turn must be among the candidates: of others it has the
+/// score and the lines of those that are.
+///
+/// # Errors
+/// [`Error::Query`](crate::error::Error::Query) for an empty query, or a filter that nothing can
+/// pass; [`Error::Interrupted`](crate::error::Error::Interrupted).
+pub fn rank(
+    documents: &[Arc<EngineDocument>],
+    request: &SearchRequest,
+    weights: &Weights,
+    interrupt: Interrupt<'_>,
+) -> Result<Hits> {
+    let query = Query::parse(&request.query)?;
+    request.filter.check()?;
+    let mut answer =
+        Hits { hits: Vec::new(), freshness: Freshness::Fresh, confidence: 0.0, notes: Vec::new() };
+    let mut filter = request.filter.clone();
+    let asked = asked_filter(&query.filters).and_then(|asked| restrict(&mut filter, asked));
+    if let Err(impossible) = asked {
+        answer.notes.push(impossible);
+        return Ok(answer);
+    }
+    let candidates = Candidates::new(documents, weights);
+    let expander = Expander::default();
+    let stats = request.stats.as_deref();
+    let wanted = Wanted { limit: request.limit, unit: request.unit, stats };
+    let mut text = |document: u32| Some(candidates.document(document).text().0);
+    let catalog = &candidates.catalog;
+    let found = search(catalog, &expander, &query, &filter, wanted, &mut text, interrupt)?;
+    let terms = Arc::new(found.terms);
+    for (at, scored) in found.ranked.iter().enumerate() {
+        let turn = found.turns.get(at).and_then(Option::as_ref);
+        let shown = turn.map_or(scored.document, |turn| turn.shown);
+        let (document, meta) = (candidates.document(shown), catalog.docs[shown as usize]);
+        let hit = Hit::of_document(catalog, &meta, scored.score, document.text(), &terms);
+        answer.hits.push(match turn {
+            None => hit,
+            Some(turn) => {
+                let first = candidates.document(turn.first);
+                let prompt = (first.section_meta.starts == 1).then(|| first.text().0);
+                let ends = [turn.first, turn.last].map(|end| catalog.docs[end as usize]);
+                hit.of_turn([&ends[0], &ends[1]], prompt, first.title.clone())
+            }
+        });
+    }
+    (answer.confidence, answer.notes) = (found.confidence, found.notes);
+    Ok(answer)
+}
+
+/// A catalog of candidates.
+struct Candidates<'a> {
+    catalog: Catalog,
+    /// By number.
+    documents: Vec<&'a EngineDocument>,
+}
+
+impl<'a> Candidates<'a> {
+    fn new(documents: &'a [Arc<EngineDocument>], weights: &Weights) -> Self {
+        let mut documents: Vec<&EngineDocument> = documents.iter().map(|one| &**one).collect();
+        let place = |document: &EngineDocument| (document.path.clone(), document.start);
+        documents.sort_by_cached_key(|document| place(document));
+        documents.dedup_by(|a, b| (&a.path, a.start) == (&b.path, b.start));
+        let corpus = documents.first().map_or(Corpus::Main, |document| document.corpus);
+        let mut candidates = Self { catalog: Catalog::new(weights.clone(), corpus), documents };
+        let positions = candidates.documents.iter().map(|document| document.position).collect();
+        candidates.catalog.positions = Some(positions);
+        for at in 0..candidates.documents.len() {
+            candidates.insert(candidates.documents[at], at as u32);
+        }
+        candidates
+    }
+
+    fn document(&self, number: u32) -> &'a EngineDocument {
+        self.documents[number as usize]
+    }
+
+    fn insert(&mut self, document: &EngineDocument, number: u32) {
+        let catalog = &mut self.catalog;
+        let file = catalog.place(&document.path);
+        catalog.files[file as usize].documents = match &catalog.files[file as usize].documents {
+            DocIds::Range(range) if !range.is_empty() => DocIds::Range(range.start..number + 1),
+            _ => DocIds::Range(number..number + 1),
+        };
+        let [trail, role, session, category] =
+            [&document.trail, &document.role, &document.session, &document.category]
+                .map(|label| catalog.labels.intern(label));
+        catalog.docs.push(DocMeta {
+            start: document.start,
+            hash: document.hash,
+            key: document.key,
+            time: document.time.unwrap_or(NO_TIME),
+            file,
+            length: document.bytes.len() as u32,
+            line: document.line,
+            trail,
+            role,
+            session,
+            category,
+            section_meta: document.section_meta,
+        });
+        let words = document.words.iter().map(|(word, counts)| (&**word, counts));
+        let analyzed = catalog.index.lexicon_mut().counted(words, &document.lengths);
+        catalog.index.insert(&analyzed);
+    }
+}

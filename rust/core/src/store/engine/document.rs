@@ -1,0 +1,154 @@
+//! A document as an engine outside of this process stores it: its place, its fields, its terms.
+
+use std::borrow::Cow;
+
+use crate::catalog::TranscriptPosition;
+use crate::catalog::doc_table::SectionMeta;
+use crate::catalog::extract::Corpus;
+use crate::files::file_kind::FileKind;
+use crate::index::bm25f::{Bm25f, Counts, Field, Lengths, Totals, Weights};
+use crate::index::doc_freqs::is_in_text;
+use crate::messages::message::{Message, ParsedLine, parse};
+use crate::search::term_names::{ConceptNames, TermKind};
+use crate::text::encoding::as_text;
+use crate::text::language::stems::stem;
+
+/// A section of a note or a message, with all that is needed to rank it and to show it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EngineDocument {
+    /// The file, relative to the root.
+    pub path: String,
+    /// First byte in the file.
+    pub start: u64,
+    /// Line of the first byte, from 1.
+    pub line: u32,
+    /// Hash of the bytes.
+    pub hash: u64,
+    /// Hash of everything that is indexed.
+    pub key: u64,
+    /// The bytes in the file: of a section its Markdown, of a message its JSON.
+    pub bytes: Vec<u8>,
+    /// Whether it is of the text of a transcript or of what went into and came out of tools.
+    pub corpus: Corpus,
+    /// Headings from the outermost down, joined by [`TRAIL`](crate::text::section::TRAIL).
+    pub trail: String,
+    /// Milliseconds since 1970.
+    pub time: Option<i64>,
+    /// The role of who speaks; empty for notes.
+    pub role: String,
+    /// The session of a message.
+    pub session: String,
+    /// The category of a section.
+    pub category: String,
+    /// The title of the session of its transcript.
+    pub title: Option<String>,
+    /// Metadata of its section; of a message, whether a turn begins with it.
+    pub section_meta: SectionMeta,
+    /// Where it stands in its transcript.
+    pub position: TranscriptPosition,
+    /// Terms in each field.
+    pub lengths: Lengths,
+    /// Each word with its counts in each field.
+    pub words: Vec<(Box<str>, Counts)>,
+}
+
+/// The words of one concept in a document.
+struct Concept<'a> {
+    stem: Option<Cow<'a, str>>,
+    /// The sum of the counts of its words.
+    counts: Counts,
+    words: Vec<(&'a str, &'a Counts)>,
+}
+
+impl Concept<'_> {
+    fn names(&self) -> ConceptNames {
+        ConceptNames::of(self.stem.as_deref(), self.words[0].0)
+    }
+}
+
+impl EngineDocument {
+    /// Returns its text, and its message if it is one.
+    #[must_use]
+    pub fn text(&self) -> (String, Option<Message>) {
+        if FileKind::of(&self.path) == FileKind::Transcript
+            && let ParsedLine::Message(message) = parse(&self.bytes)
+        {
+            let text = match self.corpus {
+                Corpus::Main => message.text.clone(),
+                Corpus::Tools => message.tools.clone(),
+            };
+            return (text, Some(message));
+        }
+        (as_text(&self.bytes).into_owned(), None)
+    }
+
+    /// Returns the names that it has, each once: of these an engine counts `n_t`.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::with_capacity(2 * self.words.len());
+        for concept in self.concepts() {
+            let own = concept.names();
+            if is_in_heading(&concept.counts) {
+                names.push(own.heading);
+            }
+            if concept.counts[Field::Speaker as usize] > 0 {
+                names.push(own.speaker);
+            }
+            names.push(if is_in_text(&concept.counts) { own.text } else { own.beside });
+            for (word, counts) in concept.words.iter().filter(|_| concept.stem.is_some()) {
+                let in_text = is_in_text(counts);
+                names.push(if in_text { TermKind::Word } else { TermKind::WordBeside }.name(word));
+            }
+        }
+        names
+    }
+
+    /// Returns the impacts of its terms: `tf~` of a concept over all fields, of a word as it is
+    /// spelled, and of a concept in headings and in the name of the speaker.
+    ///
+    /// A query asks for them by the names of `QueryNames::weights`: with these `w` a document scores
+    /// `Σ w · tf~ / (k1 + tf~)`.
+    ///
+    /// # Arguments
+    /// * `totals`: the documents of the collection and the lengths of their fields.
+    #[must_use]
+    pub fn impacts(&self, weights: &Weights, totals: &Totals) -> Vec<(String, f32)> {
+        let (formula, lengths) = (Bm25f::new(weights, totals), &self.lengths);
+        let mut impacts = Vec::with_capacity(2 * self.words.len());
+        for concept in self.concepts() {
+            let own = concept.names();
+            impacts.push((own.heading, formula.heading_frequency(&concept.counts, lengths)));
+            impacts.push((own.speaker, formula.speaker_frequency(&concept.counts, lengths)));
+            impacts.push((own.text, formula.frequency(&concept.counts, lengths)));
+            for (word, counts) in concept.words.iter().filter(|_| concept.stem.is_some()) {
+                impacts.push((TermKind::Word.name(word), formula.frequency(counts, lengths)));
+            }
+        }
+        impacts.retain(|(_, impact)| *impact > 0.0);
+        impacts
+    }
+
+    /// Returns its words by concept, ordered by name.
+    fn concepts(&self) -> Vec<Concept<'_>> {
+        let mut words: Vec<(Option<Cow<'_, str>>, &str, &Counts)> =
+            self.words.iter().map(|(word, counts)| (stem(word), &**word, counts)).collect();
+        words.sort_unstable_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        let mut concepts: Vec<Concept<'_>> = Vec::with_capacity(words.len());
+        for (stem, word, counts) in words {
+            match concepts.last_mut() {
+                Some(last) if stem.is_some() && last.stem == stem => {
+                    for (sum, count) in last.counts.iter_mut().zip(counts) {
+                        *sum = sum.saturating_add(*count);
+                    }
+                    last.words.push((word, counts));
+                }
+                _ => concepts.push(Concept { stem, counts: *counts, words: vec![(word, counts)] }),
+            }
+        }
+        concepts
+    }
+}
+
+fn is_in_heading(counts: &Counts) -> bool {
+    counts[Field::Heading as usize] | counts[Field::Title as usize] > 0
+}

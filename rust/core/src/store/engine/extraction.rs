@@ -1,0 +1,137 @@
+//! Extraction of the documents of a file for an engine outside of this process.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+
+use crate::catalog::TranscriptPosition;
+use crate::catalog::extract::{self, Corpus, IndexInput};
+use crate::catalog::message_inputs::MessageInputs;
+use crate::error::{Error, Interrupt, Result};
+use crate::files::file_kind::FileKind;
+use crate::index::bm25f::Field;
+use crate::index::dictionary::lexicon::Lexicon;
+use crate::messages::formats::SessionRecord;
+use crate::messages::line_reader::LONGEST_LINE;
+use crate::store::engine::document::EngineDocument;
+use crate::text::encoding::{as_text, is_utf16};
+use crate::text::section::TRAIL;
+
+/// Words above which the dictionary of a thread is dropped.
+const MAX_KEPT_WORDS: usize = 1 << 16;
+
+thread_local! {
+    /// The dictionary of the last files: to look up a known word takes a tenth of reading it.
+    static LEXICON: RefCell<Lexicon> = RefCell::default();
+}
+
+/// Collects the documents of one file.
+struct Collector<'a> {
+    path: &'a str,
+    bytes: &'a [u8],
+    corpus: Corpus,
+    lexicon: &'a mut Lexicon,
+    documents: Vec<EngineDocument>,
+}
+
+/// Returns the documents of a file, in file order: the sections of a note, the messages of a
+/// transcript. There are none of another file, and of one in UTF-16.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub fn documents(
+    path: &str,
+    bytes: &[u8],
+    corpus: Corpus,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<EngineDocument>> {
+    LEXICON.with_borrow_mut(|lexicon| {
+        if lexicon.words.len() > MAX_KEPT_WORDS {
+            *lexicon = Lexicon::default();
+        }
+        let documents = Vec::new();
+        let mut collector = Collector { path, bytes, corpus, lexicon, documents };
+        match FileKind::of(path) {
+            _ if is_utf16(bytes) => {}
+            FileKind::Note if corpus == Corpus::Main => collector.note(interrupt)?,
+            FileKind::Transcript => collector.transcript(interrupt)?,
+            _ => {}
+        }
+        Ok(collector.documents)
+    })
+}
+
+impl Collector<'_> {
+    fn note(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+        let text = as_text(self.bytes);
+        let path = self.path;
+        extract::note(path, &text, interrupt, &mut |input| self.take(&input)).map(|_| ())
+    }
+
+    fn transcript(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+        let mut messages = MessageInputs::new(self.corpus, None);
+        let mut session = SessionRecord::default();
+        let mut start = 0;
+        let lines = self.bytes.split_inclusive(|&byte| byte == b'\n');
+        let done = (1..).zip(lines).try_for_each(|(number, line)| {
+            if interrupt() {
+                return ControlFlow::Break(());
+            }
+            if line.len() <= LONGEST_LINE {
+                messages.line(start, number, line, &mut |input| self.take(&input));
+                session.take_line(number, line);
+            }
+            start += line.len() as u64;
+            ControlFlow::Continue(())
+        });
+        if done.is_break() {
+            return Err(Error::Interrupted);
+        }
+        messages.finish(&mut |input| self.take(&input));
+        let title = SessionRecord::parse(&session.to_text()).header.title;
+        self.documents.iter_mut().for_each(|document| document.title.clone_from(&title));
+        Ok(())
+    }
+
+    fn take(&mut self, input: &IndexInput<'_>) -> bool {
+        for &(field, text) in &input.fields {
+            self.lexicon.add(field, text);
+        }
+        let (words, lengths) = self.lexicon.finish_words();
+        let dictionary = &self.lexicon.words;
+        let words = words.into_iter().map(|(word, counts)| (dictionary.text(word).into(), counts));
+        let position = self.documents.last().map_or_else(Default::default, |last| {
+            let terms = last.lengths[Field::Body as usize];
+            let same_session = last.session == input.session;
+            last.position.next(terms, same_session, input.section_meta.starts == 1)
+        });
+        let is_message = FileKind::of(self.path) == FileKind::Transcript;
+        let end = input.start as usize + input.length as usize;
+        self.documents.push(EngineDocument {
+            path: self.path.to_owned(),
+            start: input.start,
+            line: input.line,
+            hash: input.hash,
+            key: input.key,
+            bytes: self.bytes.get(input.start as usize..end).unwrap_or_default().to_vec(),
+            corpus: self.corpus,
+            trail: input.trail.clone(),
+            time: input.time,
+            role: input.role.clone(),
+            session: input.session.clone(),
+            category: input.category.clone(),
+            title: None,
+            section_meta: input.section_meta,
+            position: if is_message { position } else { TranscriptPosition::default() },
+            lengths,
+            words: words.collect(),
+        });
+        true
+    }
+}
+
+impl EngineDocument {
+    /// Returns its headings from the outermost down.
+    pub fn headings(&self) -> impl Iterator<Item = &str> {
+        self.trail.split(TRAIL).filter(|heading| !heading.is_empty())
+    }
+}

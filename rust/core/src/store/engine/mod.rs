@@ -1,0 +1,17 @@
+//! Documents, names and statistics for an engine outside of this process, and the ranking of what it
+//! returns.
+//!
+//! An engine stores documents and finds candidates. It cuts no text into terms, and its own scores
+//! only choose the candidates:
+//!
+//! ```text
+//! extraction    the documents of a file, each with its terms (document)
+//! query_names   the names that a query asks for, and the weight of each
+//! candidates    the exact ranking of candidates, by the code that ranks the index of a store
+//! ```
+
+pub mod candidates;
+pub mod document;
+pub mod extraction;
+pub mod query_names;
+mod record;
