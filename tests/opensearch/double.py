@@ -174,7 +174,7 @@ def _values(source: Json, name: str) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _score(query: Json, source: Json) -> float | None:
+def _score(query: Json, source: Json) -> float | None:  # noqa: PLR0911 - one a kind
     """Return the score of a document, or None where it does not pass."""
     ((kind, told),) = query.items()
     if kind == "bool":
@@ -195,13 +195,17 @@ def _score(query: Json, source: Json) -> float | None:
         value = source.get("features", {}).get(name)
         pivot = told["saturation"]["pivot"]
         return None if value is None else told["boost"] * value / (pivot + value)
+    if kind == "exists":
+        return 0.0 if _values(source, told["field"]) else None
     ((name, wanted_value),) = told.items()
-    passes = {
-        "term": lambda one: one == wanted_value,
+    passes: Callable[[Any], bool] = {
+        "term": lambda one: bool(one == wanted_value),
         "terms": lambda one: one in wanted_value,
-        "prefix": lambda one: one.startswith(wanted_value["value"]),
-        "fuzzy": lambda one: one == wanted_value["value"],
-        "range": lambda one: wanted_value.get("gte", one) <= one < wanted_value.get("lt", one + 1),
+        "prefix": lambda one: bool(one.startswith(wanted_value["value"])),
+        "fuzzy": lambda one: bool(one == wanted_value["value"]),
+        "range": lambda one: bool(
+            wanted_value.get("gte", one) <= one < wanted_value.get("lt", one + 1)
+        ),
     }[kind]
     return 0.0 if any(passes(one) for one in _values(source, name)) else None
 
@@ -234,7 +238,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(data)
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _answer
+    def __getattr__(self, name: str) -> Any:
+        """Answer each method in the same way."""
+        if name.startswith("do_"):
+            return self._answer
+        raise AttributeError(name)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from commonplace.service.call_table import CALLS
 from commonplace.service.calls import Caller
@@ -31,7 +32,7 @@ class Tenants:
         self.process = Process(folder, self.engine, grace=grace)
         self._grants: dict[str, Grant] = {}
 
-    def __enter__(self) -> Tenants:
+    def __enter__(self) -> Self:
         self.process.start()
         return self
 
@@ -53,5 +54,9 @@ class Tenants:
 
     def found(self, tenant: str, query: str, **body: Any) -> list[str]:
         """Return the citations of what a search finds."""
-        hits = self.call(tenant, "search", query=query, **body)["hits"]
-        return [hit["citation"] for hit in hits]
+        deadline = time.monotonic() + 20
+        answer = self.call(tenant, "search", query=query, **body)
+        # a busy machine may take longer than a search waits
+        while answer["freshness"] == "stale" and "fresh" in body and time.monotonic() < deadline:
+            answer = self.call(tenant, "search", query=query, **body)
+        return [hit["citation"] for hit in answer["hits"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from commonplace.cli.options import HOST, KEEP_SECRETS, PORT
+from commonplace.cli.options import KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, opened, print_message
 from commonplace.cli.parser import RootOptions, UsageError, argument, command
 
@@ -30,7 +30,7 @@ NAME = argument(
 )
 
 
-@command(SYSTEM, HTTP, HOST, PORT, NAME, KEEP_SECRETS)
+@command(SYSTEM, HTTP, LISTEN_HOST, LISTEN_PORT, NAME, KEEP_SECRETS)
 def mcp(
     opening: RootOptions,
     *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from commonplace.cli.options import HOST, PORT
+from commonplace.cli.options import LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, emit, print_message
 from commonplace.cli.parser import JSON, RootOptions, UsageError, argument, command, count
 
@@ -54,7 +54,7 @@ DAYS = argument("--days", type=count(1), help="How long the token holds. Default
 
 
 @command(
-    *(ACTION, ENGINE, PREFIX, REPLICAS, HOST, PORT, RATE, LARGEST),
+    *(ACTION, ENGINE, PREFIX, REPLICAS, LISTEN_HOST, LISTEN_PORT, RATE, LARGEST),
     *(TENANT, AGENT, SCOPES, DAYS, JSON),
 )
 def serve(

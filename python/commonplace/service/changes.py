@@ -48,7 +48,7 @@ class Changes:
         self._own: set[str] = set()
         self._rebuilding: set[str] = set()
         self._lock = threading.Lock()
-        self._closed = threading.Event()
+        self._closed, self._missing = threading.Event(), threading.Event()
         self._threads = [
             threading.Thread(target=self._run, name="indexer", daemon=True),
             threading.Thread(target=self._sweep, name="sweeper", daemon=True),
@@ -97,10 +97,13 @@ class Changes:
             if tenant in self._rebuilding:
                 return
             self._rebuilding.add(tenant)
-        entry = self._log.begin(tenant, None)
-        with self._lock:
-            self._own.add(entry.name)
-        self._queue.put(entry)
+        # it needs no entry in the log: the engine tells that the tenant is not complete
+        self._queue.put(Pending(tenant, None))
+
+    def restore(self) -> None:
+        """Make the index anew, and have all tenants indexed, in the background."""
+        self._missing.set()
+        self._queue.put(None)
 
     def see(self, tenant: str, paths: list[str], patience: float) -> bool:
         """Wait until searches see these files as they are now; say whether they do in time."""
@@ -142,6 +145,9 @@ class Changes:
         pause = 0.05
         while not self._closed.is_set():
             batch = self._batch()
+            if self._missing.is_set():
+                self._missing.clear()
+                self._make_anew()
             by_tenant: dict[str, list[Pending]] = defaultdict(list)
             for entry in batch:
                 by_tenant[entry.tenant].append(entry)
@@ -170,7 +176,7 @@ class Changes:
             else:
                 self._indexer.index(tenant, [path for path in paths if path is not None])
         except IndexMissing:
-            self.restore()
+            self._make_anew()
             return False
         except EngineUnavailable as error:
             log.warning("the index waits: %s", error)
@@ -180,12 +186,12 @@ class Changes:
             log.exception("a file could not be indexed")
             return False
         for entry in entries:
-            if entry.name in self._own or entry.age > self._grace:
+            if entry.name in self._own or not entry.name or entry.age > self._grace:
                 self._end(entry)
         return True
 
-    def restore(self) -> None:
-        """Make the index anew, and have all tenants indexed."""
+    def _make_anew(self) -> None:
+        """Make the index, and have all tenants indexed."""
         log.warning("the index is gone; it is made anew from the files")
         try:
             self._engine.prepare()
@@ -218,7 +224,8 @@ class Changes:
                 return
 
     def _end(self, entry: Pending) -> None:
-        self._log.end(entry)
+        if entry.name:
+            self._log.end(entry)
         with self._lock:
             self._own.discard(entry.name)
 

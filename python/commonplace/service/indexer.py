@@ -9,8 +9,9 @@ the same file at once cannot mix its states.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from commonplace._core import CollectionStats, EngineDocument
@@ -44,23 +45,26 @@ class _Encoding:
     stats: CollectionStats
     tool_stats: CollectionStats
     complete: bool
+    generation: int = 0
 
     def record(self, *, complete: bool) -> Put:
         """Return the call that writes it."""
+        generation = next_generation(self.generation)
         source = {
+            "generation": generation,
             "kind": TENANT,
             "encoding": self.number,
             "stats": stats_record(self.stats),
             "tool_stats": stats_record(self.tool_stats),
             "complete": complete,
         }
-        return Put(TENANT, 2 * self.number + complete, source)
+        return Put(TENANT, generation, source)
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> _Encoding:
         """Return what a record says."""
         stats = [stats_from(record[name]) for name in ("stats", "tool_stats")]
-        return cls(record["encoding"], stats[0], stats[1], record["complete"])
+        return cls(record["encoding"], stats[0], stats[1], record["complete"], record["generation"])
 
 
 @dataclass(eq=False)
@@ -72,14 +76,14 @@ class _Work:
     encoding: _Encoding
     version: str = GONE
     documents: list[list[EngineDocument]] = field(default_factory=lambda: [[], []])
+    generation: int = 0
+
+    def __post_init__(self) -> None:
+        self.generation = next_generation(self.record.get("generation", 0))
 
     @property
     def id(self) -> str:
         return file_id(self.path)
-
-    @property
-    def generation(self) -> int:
-        return int(self.record.get("generation", 0)) + 1
 
     @property
     def counts(self) -> list[int]:
@@ -149,6 +153,11 @@ class _Work:
                 yield Remove(f"{start}{number}", self.generation)
 
 
+def next_generation(last: int) -> int:
+    """Return the generation after `last`: the time, so that it is later than what was removed."""
+    return max(last + 1, time.time_ns() // 1_000_000)
+
+
 def file_id(path: str) -> str:
     """Return what the ids of a file's documents begin with."""
     return hashlib.sha256(path.encode()).hexdigest()[:24]
@@ -208,14 +217,17 @@ class Indexer:
             gone = [one for one in self._indexed(tenant) if one not in known] if record else []
             for some in _in_parts(store, paths + gone):
                 self._index_some(tenant, store, encoding, some)
-        self._engine.write(tenant, [encoding.record(complete=True)])
+        if not encoding.complete:
+            (record,) = self._engine.read(tenant, [TENANT])
+            now = _Encoding.of(record) if record else encoding
+            self._engine.write(tenant, [now.record(complete=True)])
         return len(paths)
 
     def drop(self, tenant: str) -> None:
         """Remove what the engine has of a tenant; its files stay."""
         for path in list(self._indexed(tenant)):
             (record,) = self._engine.read(tenant, [file_id(path)])
-            generation = int((record or {}).get("generation", 0)) + 1
+            generation = next_generation((record or {}).get("generation", 0))
             counts = (record or {}).get("counts", (0, 0))
             ids = [
                 f"{file_id(path)}/{'mt'[corpus]}{number}"
@@ -225,7 +237,8 @@ class Indexer:
             self._engine.write(tenant, [Remove(one, generation) for one in [*ids, file_id(path)]])
         (record,) = self._engine.read(tenant, [TENANT])
         if record:
-            self._engine.write(tenant, [Remove(TENANT, 2 * record["encoding"] + 2)])
+            generation = next_generation(record["generation"])
+            self._engine.write(tenant, [Remove(TENANT, generation)])
         self._engine.refresh()
 
     def _encoding(
@@ -242,9 +255,10 @@ class Indexer:
         old = _Encoding.of(record) if record else None
         if old and drift(old.stats, totals[0]) <= MOST_DRIFT:
             return old
-        number, complete = (old.number + 1, old.complete) if old else (1, False)
-        new = _Encoding(number, totals[0], totals[1], complete)
-        self._engine.write(tenant, [new.record(complete=new.complete)])
+        new = _Encoding(1, totals[0], totals[1], complete=False)
+        if old:
+            new = replace(new, number=old.number + 1, generation=old.generation)
+        self._engine.write(tenant, [new.record(complete=False)])
         return new
 
     def _index_some(

@@ -10,7 +10,8 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import orjson
 import urllib3
@@ -49,6 +50,9 @@ MAPPING: dict[str, Any] = {
 RETRIED = {408, 429, 502, 503, 504}
 ATTEMPTS = 4
 BULK_BYTES = 4 << 20
+
+
+Found = TypeVar("Found")
 
 
 class EngineUnavailable(CommonplaceError, OSError):
@@ -239,14 +243,16 @@ class OpenSearch:
         self.admit(tenant)
         statuses: list[int] = []
         for batch in _batches(tenant, self.prefix, calls):
-            statuses += self._bulk(batch)
+            statuses += self._again(tenant, partial(self._bulk, batch))
         return statuses
 
     def read(self, tenant: str, ids: Sequence[str]) -> list[dict[str, Any] | None]:
         """Return documents by their ids as they were written last, None for what is not there."""
         if not ids:
             return []
-        self.admit(tenant)
+        return self._again(tenant, lambda: self._read(tenant, ids))
+
+    def _read(self, tenant: str, ids: Sequence[str]) -> list[dict[str, Any] | None]:
         lines = [scope.scoped(self.prefix, tenant, Get(one))[0] for one in ids]
         status, told = self._send("POST", "/_mget", {"docs": lines})
         docs = told.get("docs") if status == 200 else None
@@ -268,7 +274,9 @@ class OpenSearch:
             EngineUnavailable: One could not be answered as a whole.
             ForeignDocument: An answer had a document of another tenant.
         """
-        self.admit(tenant)
+        return self._again(tenant, lambda: self._search(tenant, bodies))
+
+    def _search(self, tenant: str, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         lines: list[dict[str, Any]] = []
         for body in bodies:
             lines += scope.scoped(self.prefix, tenant, Search(body))
@@ -286,6 +294,15 @@ class OpenSearch:
         return answers
 
     # HTTP
+
+    def _again(self, tenant: str, call: Callable[[], Found]) -> Found:
+        """Make a call, and once more if the alias was removed since this process has seen it."""
+        self.admit(tenant)
+        try:
+            return call()
+        except IndexMissing:
+            self.admit(tenant)
+            return call()
 
     def _bulk(self, batch: list[list[dict[str, Any]]]) -> list[int]:
         """Return the status of each call of a batch."""

@@ -160,7 +160,7 @@ class Searcher:
         records = tenants["hits"]["hits"]
         complete = bool(records) and records[0]["_source"]["complete"]
         encoded = stats_from(records[0]["_source"]["stats"]) if records else stats
-        if not records or (not tools and drift(encoded, stats) > MOST_DRIFT):
+        if not complete or (not tools and drift(encoded, stats) > MOST_DRIFT):
             self.on_incomplete(tenant)
         return stats, complete
 
