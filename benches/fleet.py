@@ -37,9 +37,11 @@ def started(heap: str) -> Iterator[tuple[Tenants, Cluster, Path]]:
     """Run an engine and a process of the service in an empty folder."""
     with tempfile.TemporaryDirectory(prefix="commonplace-fleet-") as folder:
         root = Path(folder)
-        with running(1, root / "engine", heap) as cluster:
-            with Tenants(root / "root", cluster.url) as tenants:
-                yield tenants, cluster, root
+        with (
+            running(1, root / "engine", heap) as cluster,
+            Tenants(root / "root", cluster.url) as tenants,
+        ):
+            yield tenants, cluster, root
 
 
 def indexed(tenants: Tenants, tenant: str) -> None:

@@ -123,7 +123,7 @@ class Files:
         """
         return self._core.read(self.relative(path), version)
 
-    def read_bytes(self, path: GivenPath) -> bytes:
+    def data(self, path: GivenPath) -> bytes:
         r"""Return what a file holds, byte by byte.
 
         Raises:
@@ -132,7 +132,7 @@ class Files:
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
         >>> _ = store.write("a.md", "four")
-        >>> store.read_bytes("a.md")
+        >>> store.data("a.md")
         b'four'
         """
         return self._core.read_bytes(self.relative(path))

@@ -113,22 +113,11 @@ def _serve(process: Process, host: str, port: int, largest: int) -> int:
     """Serve until the process is told to end."""
     import logging
 
-    import uvicorn
-
-    from commonplace.service.app import MOST_CONNECTIONS, application
+    from commonplace.service.app import run
 
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     print_message(f"serving at http://{host}:{port}/v1 and /mcp")
-    uvicorn.run(
-        application(process, largest=largest),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=10,
-    )
+    run(process, host, port, largest)
     return FOUND
 
 

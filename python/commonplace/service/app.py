@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import uvicorn
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.responses import Response
@@ -42,6 +43,27 @@ def application(
     names = frozenset(CALLS) | {"mcp", "healthz", "metrics", "openapi.json"}
     inner = _Routes(process).app
     return Gate(inner, process.tokens, process.limits, process.metrics, names, largest, patience)
+
+
+def run(process: Process, host: str, port: int, largest: int = LARGEST_BODY) -> None:
+    """Serve until the process is told to end.
+
+    Args:
+        process: What is served.
+        host: The address to listen on.
+        port: Its port.
+        largest: Bytes of a request.
+    """
+    uvicorn.run(
+        application(process, largest=largest),
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+    )
 
 
 class _Mcp:

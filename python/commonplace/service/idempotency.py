@@ -27,7 +27,7 @@ class _Known(msgspec.Struct):
     """What is known of a key: of which request it is, the state before it, and its answer."""
 
     request: str
-    owner: str
+    process: str
     before: Any = None
     answer: Any = None
     done: bool = False
@@ -38,12 +38,12 @@ class Repeatable:
 
     Args:
         objects: Where answers are kept.
-        owner: Names this process.
+        process: Names this process.
         grace: Seconds after which a call of another process has ended or will not.
     """
 
-    def __init__(self, objects: ObjectStore, owner: str, grace: float) -> None:
-        self._objects, self._owner, self._grace = objects, owner, grace
+    def __init__(self, objects: ObjectStore, process: str, grace: float) -> None:
+        self._objects, self._process, self._grace = objects, process, grace
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
         self._locks: dict[str, threading.Lock] = {}
@@ -79,7 +79,7 @@ class Repeatable:
         digest = hashlib.sha256(request).hexdigest()
         name = f"answers/{tenant}/{hashlib.sha256(key.encode()).hexdigest()}"
         with self._holding(name):
-            known = _Known(digest, self._owner, before())
+            known = _Known(digest, self._process, before())
             if not self._objects.create(name, msgspec.json.encode(known)):
                 found = self._found(name, digest)
                 if found.done:
@@ -110,7 +110,7 @@ class Repeatable:
         found = msgspec.json.decode(data, type=_Known)
         if found.request != digest:
             raise InvalidArgument("this idempotency key was used for another request")
-        if not found.done and found.owner != self._owner:
+        if not found.done and found.process != self._process:
             kind, _, own = name.rpartition("/")
             ages = {one.rpartition("/")[2]: age for one, age in self._objects.list(kind)}
             if ages.get(own, 0.0) < self._grace:

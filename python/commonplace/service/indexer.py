@@ -349,7 +349,7 @@ def _read(store: Store, work: _Work) -> bool:
 def _documents(store: Store, path: str) -> list[list[EngineDocument]]:
     """Return the documents of a file, of text and of tools; none of one that is gone."""
     try:
-        data = store.read_bytes(path)
+        data = store.data(path)
     except (NotFound, Refused):
         return [[], []]
     return documents_of(path, data)

@@ -250,6 +250,6 @@ def _stands(store: TenantStore, document: EngineDocument, record: str) -> bool:
         if document.path.endswith(".jsonl"):
             (line,) = store.lines_at(document.path, [document.start])
             return line.startswith(told)
-        return store.read_bytes(document.path)[document.start :].startswith(told)
+        return store.data(document.path)[document.start :].startswith(told)
     except (CommonplaceError, OSError):
         return False
