@@ -59,7 +59,7 @@ def ranking(given: argparse.Namespace) -> None:
         for name in given.sets:
             # a chat has no other unit than the message; notes have sections
             for unit in ("message", "turn"):
-                _compare(tenants, root, name, unit, given.queries)  # type: ignore[arg-type]
+                _compare(tenants, root, name, unit, given.queries)
 
 
 def _compare(tenants: Tenants, root: Path, name: str, unit: Unit, most: int) -> None:

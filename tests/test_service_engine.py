@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from commonplace.errors import Conflict, InvalidArgument
+from commonplace.errors import Conflict, InvalidArgument, StorageError
 from commonplace.service import scope
 from commonplace.service.opensearch import EngineUnavailable
 from tests.opensearch.cluster import Cluster, Unavailable, running
@@ -268,6 +269,39 @@ def test_a_search_that_cannot_see_a_write_says_so(fake: Double, tmp_path: Path) 
         assert [hit["citation"] for hit in answer["hits"]] == ["a.md#L1"]
         assert time.monotonic() - begun < 3
         fake.fault = lambda _path, _body: None
+
+
+def test_a_full_disk_changes_nothing_and_is_told(
+    fake: Double, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        tenants.call("acme", "write", path="a.md", content="oolong\n")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("commonplace.service.objects.os.fsync", full)
+        with pytest.raises(StorageError, match="No space") as told:
+            tenants.call("acme", "write", path="a.md", content="sencha\n")
+        assert told.value.code == "nospace"
+        monkeypatch.undo()
+        assert tenants.call("acme", "read", path="a.md")["text"] == "oolong\n"
+        written = tenants.call("acme", "write", path="a.md", content="matcha\n")
+        assert tenants.found("acme", "matcha", fresh=[written["fresh"]]) == ["a.md#L1"]
+        assert not list(tmp_path.rglob("service/*/.*"))
+
+
+def test_old_answers_are_dropped(
+    fake: Double, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        tenants.call("acme", "write", "k1", path="a.md", content="oolong\n")
+        kept = f"answers/{tenants.grant('acme').key}"
+        assert len(list(tenants.process.objects.list(kept))) == 1
+        monkeypatch.setattr("commonplace.service.idempotency.KEPT", -1.0)
+        monkeypatch.setattr("commonplace.service.idempotency.SWEEP_EVERY", 1)
+        tenants.call("acme", "write", "k2", path="a.md", content="sencha\n")
+        assert list(tenants.process.objects.list(kept)) == []
 
 
 def test_a_document_of_another_tenant_is_never_taken(fake: Double, tmp_path: Path) -> None:

@@ -358,7 +358,7 @@ def test_mcp_has_the_memory_and_the_tools_of_its_token(process: Process, port: i
             "POST",
             "/mcp",
             json.dumps(body).encode(),
-            **{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"},  # type: ignore[arg-type]
+            **{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"},
         )
         assert status == 200, told
         return dict(told["result"])

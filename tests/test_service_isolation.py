@@ -113,23 +113,22 @@ def any_call(random_one: random.Random, keys: list[str]) -> tuple[str, dict[str,
         return hostile(random_one, keys)
 
     token = freshness_token(random_one.choice(keys), [text()])
-    return random_one.choice(
-        [
-            ("search", {"query": text(), "limit": 100, "unit": "message"}),
-            ("search", {"query": text(), "prefix": [text()], "session": text()}),
-            ("search", {"query": text(), "role": text(), "category": text()}),
-            ("search", {"query": text(), "fresh": [token]}),
-            ("grep", {"pattern": text(), "fixed": True}),
-            ("grep", {"pattern": "zq...", "prefix": [text()]}),
-            ("list", {"prefix": text()}),
-            ("read", {"path": text()}),
-            ("history", {"path": text()}),
-            ("messages", {"path": text()}),
-            ("sessions", {"project": text()}),
-            ("forget", {"what": [text()]}),
-            ("status", {}),
-        ]
-    )
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("search", {"query": text(), "limit": 100, "unit": "message"}),
+        ("search", {"query": text(), "prefix": [text()], "session": text()}),
+        ("search", {"query": text(), "role": text(), "category": text()}),
+        ("search", {"query": text(), "fresh": [token]}),
+        ("grep", {"pattern": text(), "fixed": True}),
+        ("grep", {"pattern": "zq...", "prefix": [text()]}),
+        ("list", {"prefix": text()}),
+        ("read", {"path": text()}),
+        ("history", {"path": text()}),
+        ("messages", {"path": text()}),
+        ("sessions", {"project": text()}),
+        ("forget", {"what": [text()]}),
+        ("status", {}),
+    ]
+    return random_one.choice(calls)
 
 
 def other_words(tenants: Tenants, calls: int) -> list[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_CONNECTIONS = 1000
 """Requests that are open at once; beyond it the answer is 503."""
-THREADS = 32
+THREADS = 64
 """Calls that run at once; a tenant may have a part of them."""
 
 

@@ -107,6 +107,13 @@ class Changes:
 
     def see(self, tenant: str, paths: list[str], patience: float) -> bool:
         """Wait until searches see these files as they are now; say whether they do in time."""
+        try:
+            return self._see(tenant, paths, patience)
+        except IndexMissing:
+            self.restore()
+            raise
+
+    def _see(self, tenant: str, paths: list[str], patience: float) -> bool:
         deadline = time.monotonic() + patience
         with self._stores.of(tenant) as store:
             while True:

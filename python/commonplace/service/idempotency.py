@@ -10,17 +10,19 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
 
-from commonplace.errors import Busy, InDoubt, InvalidArgument
+from commonplace.errors import Busy, InDoubt, InvalidArgument, StorageError
 from commonplace.service.objects import ObjectStore
 
 LONGEST_KEY = 200
 KEPT = 86_400.0
 """Seconds for which an answer is kept."""
+SWEEP_EVERY = 200
+"""Calls after which old answers of a tenant are dropped."""
 
 
 class _Known(msgspec.Struct):
@@ -45,6 +47,7 @@ class Repeatable:
     def __init__(self, objects: ObjectStore, process: str, grace: float) -> None:
         self._objects, self._process, self._grace = objects, process, grace
         self._lock = threading.Lock()
+        self._calls = 0
         self._held: Counter[str] = Counter()
         self._locks: dict[str, threading.Lock] = {}
 
@@ -94,7 +97,11 @@ class Repeatable:
             except BaseException:
                 self._objects.delete(name)
                 raise
-            return self._keep(name, known, answer)
+            kept = self._keep(name, known, answer)
+        self._calls += 1
+        if self._calls % SWEEP_EVERY == 0:
+            self.sweep(tenant)
+        return kept
 
     def sweep(self, tenant: str) -> None:
         """Drop answers that are older than a day."""
@@ -119,7 +126,9 @@ class Repeatable:
 
     def _keep(self, name: str, known: _Known, answer: dict[str, Any]) -> dict[str, Any]:
         known.answer, known.done = answer, True
-        self._objects.write(name, msgspec.json.encode(known))
+        # it is done: a retry that finds no answer asks the file
+        with suppress(StorageError):
+            self._objects.write(name, msgspec.json.encode(known))
         return answer
 
     @contextmanager

@@ -45,10 +45,13 @@ class _Encoding:
     stats: CollectionStats
     tool_stats: CollectionStats
     complete: bool
+    """Whether all files are indexed."""
+    even: bool
+    """Whether all of them are in this encoding."""
     generation: int = 0
 
-    def record(self, *, complete: bool) -> Put:
-        """Return the call that writes it."""
+    def record(self, *, done: bool) -> Put:
+        """Return the call that writes it; once it is done, all files are in this encoding."""
         generation = next_generation(self.generation)
         source = {
             "generation": generation,
@@ -56,7 +59,8 @@ class _Encoding:
             "encoding": self.number,
             "stats": stats_record(self.stats),
             "tool_stats": stats_record(self.tool_stats),
-            "complete": complete,
+            "complete": done or self.complete,
+            "even": done,
         }
         return Put(TENANT, generation, source)
 
@@ -64,7 +68,8 @@ class _Encoding:
     def of(cls, record: dict[str, Any]) -> _Encoding:
         """Return what a record says."""
         stats = [stats_from(record[name]) for name in ("stats", "tool_stats")]
-        return cls(record["encoding"], stats[0], stats[1], record["complete"], record["generation"])
+        number, generation = record["encoding"], record["generation"]
+        return cls(number, stats[0], stats[1], record["complete"], record["even"], generation)
 
 
 @dataclass(eq=False)
@@ -217,10 +222,10 @@ class Indexer:
             gone = [one for one in self._indexed(tenant) if one not in known] if record else []
             for some in _in_parts(store, paths + gone):
                 self._index_some(tenant, store, encoding, some)
-        if not encoding.complete:
+        if not encoding.even:
             (record,) = self._engine.read(tenant, [TENANT])
             now = _Encoding.of(record) if record else encoding
-            self._engine.write(tenant, [now.record(complete=True)])
+            self._engine.write(tenant, [now.record(done=True)])
         return len(paths)
 
     def drop(self, tenant: str) -> None:
@@ -255,10 +260,12 @@ class Indexer:
         old = _Encoding.of(record) if record else None
         if old and drift(old.stats, totals[0]) <= MOST_DRIFT:
             return old
-        new = _Encoding(1, totals[0], totals[1], complete=False)
+        new = _Encoding(1, totals[0], totals[1], complete=False, even=False)
         if old:
-            new = replace(new, number=old.number + 1, generation=old.generation)
-        self._engine.write(tenant, [new.record(complete=False)])
+            new = replace(
+                new, number=old.number + 1, complete=old.complete, generation=old.generation
+            )
+        self._engine.write(tenant, [new.record(done=False)])
         return new
 
     def _index_some(

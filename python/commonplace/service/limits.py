@@ -44,7 +44,7 @@ class Limits:
         self,
         rate: float = 100,
         burst: int = 200,
-        at_once: int = 32,
+        at_once: int = 16,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rate, self._burst, self._at_once = rate, burst, at_once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,10 @@ import msgspec
 
 from commonplace.doors.mcp.http import streamable
 from commonplace.doors.mcp.methods import Methods, Params
+from commonplace.doors.mcp.tools import NOTES
 from commonplace.errors import CommonplaceError
 from commonplace.service.calls import Service
+from commonplace.service.opensearch import EngineUnavailable
 from commonplace.service.tokens import Grant, Scope
 from commonplace.store import Store
 from commonplace.tools import Tool, Toolset
@@ -52,13 +54,18 @@ class GrantedMethods(Methods):
         effects = {tool.name: tool for tool in self.tools}
         if not isinstance(name, str) or name not in effects or effects[name].read_only:
             return super()._call_tool(params)
-        with self._service.changing(self._grant.key, self._changed(name, params)):
-            return super()._call_tool(params)
+        tenant, path = self._grant.key, self._changed(name, params)
+        with self._service.changing(tenant, path):
+            answer = super()._call_tool(params)
+        # MCP has no freshness tokens: what a model has remembered it finds with its next search
+        with suppress(EngineUnavailable):
+            self._service.sees(tenant, [path] if path else [])
+        return answer
 
     def _changed(self, name: str, params: Params) -> str | None:
         """Return the file that a tool changes, or None for any."""
         arguments = params.get("arguments")
-        path = arguments.get("path") if isinstance(arguments, Mapping) else None
+        path = arguments.get("path", NOTES) if isinstance(arguments, Mapping) else None
         if name != "remember" or not isinstance(path, str):
             return None
         try:

@@ -6,6 +6,7 @@ interface is what an object store has too: read, write, create if absent, delete
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -15,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from commonplace.errors import Refused
+from commonplace.errors import Refused, StorageError
 
 NAME = re.compile(r"[a-z]+(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,199}){1,2}")
 
@@ -101,13 +102,28 @@ class LocalObjects:
         return self._folder / name
 
     def _written(self, path: Path, data: bytes) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, new = tempfile.mkstemp(prefix=".", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        return Path(new)
+        """Write data to a new file beside its place, and return that file.
+
+        Raises:
+            StorageError: The system refused, as a full disk does; nothing is left of it.
+        """
+        new: Path | None = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=".", dir=path.parent)
+            new = Path(name)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            if new:
+                new.unlink(missing_ok=True)
+            told = StorageError(f"the service could not keep what it has to: {error.strerror}")
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                told.code = "nospace"
+            raise told from error
+        return new
 
     def _disk_time(self) -> float:
         """Return the time as the disk has it: machines that share it may differ."""

@@ -159,8 +159,9 @@ class Searcher:
                 self._totals[key] = (time.monotonic(), stats)
         records = tenants["hits"]["hits"]
         complete = bool(records) and records[0]["_source"]["complete"]
+        even = complete and records[0]["_source"]["even"]
         encoded = stats_from(records[0]["_source"]["stats"]) if records else stats
-        if not complete or (not tools and drift(encoded, stats) > MOST_DRIFT):
+        if not even or (not tools and drift(encoded, stats) > MOST_DRIFT):
             self.on_incomplete(tenant)
         return stats, complete
 
