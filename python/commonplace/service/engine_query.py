@@ -111,7 +111,13 @@ def stats_of(names: QueryNames, answer: Json, totals: CollectionStats | None) ->
 
 
 def candidates_body(
-    names: QueryNames, stats: CollectionStats, filter: SearchFilter, tools: bool, size: int
+    names: QueryNames,
+    stats: CollectionStats,
+    filter: SearchFilter,
+    size: int,
+    *,
+    tools: bool,
+    phrases: bool,
 ) -> Json:
     """Return the request for the best documents of a query.
 
@@ -119,8 +125,9 @@ def candidates_body(
         names: The query.
         stats: Of the tenant's documents.
         filter: Which may be found.
-        tools: Find what is of tools, in place of the rest.
         size: Most documents.
+        tools: Find what is of tools, in place of the rest.
+        phrases: Only what has the words of its phrases.
     """
     weights = sorted(names.weights(stats), key=lambda one: -one[1])[:MOST_CLAUSES]
     should: list[Json] = [
@@ -139,7 +146,7 @@ def candidates_body(
         for pattern in names.patterns
     ]
     must, must_not = filters_of(filter, "tool" if tools else None)
-    for phrase in names.phrases:
+    for phrase in names.phrases if phrases else ():
         must += [{"terms": {"names": list(pair)}} for pair in phrase]
     query: Json = {"filter": must, "must_not": must_not}
     if should:

@@ -121,15 +121,19 @@ class Searcher:
         stats, complete = self._stats(store.tenant, names, tools=tools)
         # more where some are left out for what they say
         size = (2 * limit + CANDIDATES) * (3 if names.excludes or names.phrases else 1)
-        body = engine.candidates_body(names, stats, filter, tools, size)
-        (found,) = self._ask(store.tenant, [body])
-        records = {hit["_id"]: hit["_source"] for hit in found["hits"]["hits"]}
-        documents = {own: read_record(one) for own, one in records.items()}
-        if unit == "turn" and not tools:
-            self._add_turns(store.tenant, records, documents)
-        ranked = rank_candidates(
-            [*documents.values()], query, stats, limit=limit, filter=filter, unit=unit
-        )
+        # a phrase that nothing holds is looked for by its words, as at home
+        for phrases in (True, False) if names.phrases else (False,):
+            body = engine.candidates_body(names, stats, filter, size, tools=tools, phrases=phrases)
+            (found,) = self._ask(store.tenant, [body])
+            records = {hit["_id"]: hit["_source"] for hit in found["hits"]["hits"]}
+            documents = {own: read_record(one) for own, one in records.items()}
+            if unit == "turn" and not tools:
+                self._add_turns(store.tenant, records, documents)
+            ranked = rank_candidates(
+                [*documents.values()], query, stats, limit=limit, filter=filter, unit=unit
+            )
+            if ranked:
+                break
         hits, gone = _standing(store, ranked, records, documents)
         notes = list(ranked.notes)
         if not complete:
