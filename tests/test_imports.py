@@ -28,6 +28,7 @@ ROWS = [
         "stamp",
         "transcript",
     },
+    {"engines"},
     {"files"},
     {"store"},
     {"entries", "extraction", "conflict"},

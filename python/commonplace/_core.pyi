@@ -185,6 +185,8 @@ class Hit:
     """Of a turn, the title of its session, if its transcript says one."""
     project: str | None
     """The folder below `sessions/` that holds the session's own, as imports make it."""
+    archived: bool
+    """Whether it comes from the archive."""
 
 @final
 class Hits(Sequence[Hit]):
@@ -201,6 +203,8 @@ class Hits(Sequence[Hit]):
     freshness: Literal["fresh", "stale", "partial"]
     confidence: float
     notes: list[str]
+    def with_archived(self, archived: Hits, limit: int) -> Hits:
+        """Return these hits and those of the archive, which were scored by the same statistics."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> Hit: ...
@@ -429,6 +433,10 @@ class Status:
     redactions: dict[str, int]
     hidden: list[str]
     """Hidden folders, whose files are left out: those of git, of editors and of other programs."""
+    archived: int
+    """Transcripts in the archive, which are counted as transcripts as well."""
+    archived_messages: int
+    """Messages in the archive, which are not counted as messages."""
     bad_line_count: int
     """Lines of transcripts that are no JSON, and conflict markers in notes."""
     bad_lines: list[str]
@@ -529,6 +537,8 @@ class SearchFilter:
     Such are what an agent still has in its context. Grep refuses it: it counts no lines."""
     tools: bool
     """Search what went into and came out of tools as well."""
+    session_transcripts: list[str]
+    """Of a resolved filter: transcripts of that session whose messages do not say so."""
     def is_open(self) -> bool:
         """Say whether every document passes."""
     def admits(self, hit: Hit) -> bool:
@@ -565,11 +575,12 @@ class EngineDocument:
     messages of one turn of a file have the same number."""
     lengths: dict[str, int]
     """Terms in each field that it has."""
-    def names(self) -> list[str]:
+    def names(self, *, context: bool = True) -> list[str]:
         """Return the names of its terms, each once: an engine counts documents by them.
 
         `c` and `b` stand before a stem that is in the text, or only beside it; `w` and `v` before a
         word as it is spelled; `h` before either in a heading, `p` in the name of the speaker.
+        Without `context` there is nothing that only its neighbours say.
         """
     def impacts(
         self, stats: CollectionStats, weights: Weights | None = None
@@ -586,6 +597,14 @@ class EngineDocument:
         Raises:
             FormatError: It is something else.
         """
+
+def archive_rows(
+    path: str, data: bytes, number: int
+) -> tuple[list[str], CollectionStats, str, tuple[int | None, int | None]]:
+    """Return the rows of a file for the archive, its statistics, its session record, its times."""
+
+def archive_label(letter: str, text: str) -> str:
+    """Return the name of a role (`R`) or a session (`S`) in the archive."""
 
 def engine_documents(path: str, data: bytes, *, tools: bool = False) -> list[EngineDocument]:
     """Return the documents of a file in file order: sections of a note, messages of a transcript.
@@ -631,6 +650,7 @@ class QueryNames:
     """
 
     def __new__(cls, query: str, weights: Weights | None = None) -> QueryNames: ...
+    query: str
     names: list[str]
     """The names to count documents by."""
     patterns: list[tuple[str, Literal["prefix", "fuzzy", "field"], int, list[str]]]
@@ -640,12 +660,14 @@ class QueryNames:
     excludes: bool
     """Whether documents are left out for what they say."""
     def weights(self, stats: CollectionStats) -> list[tuple[str, float]]: ...
+    def without_phrases(self) -> QueryNames:
+        """Return the same query for documents that need not hold its phrases."""
     def restricted(self, filter: SearchFilter) -> SearchFilter | str:
         """Return the filter with those of the query beside it, or why nothing can pass."""
 
 def rank_candidates(
     documents: Sequence[EngineDocument],
-    query: str,
+    names: QueryNames,
     stats: CollectionStats,
     *,
     limit: int,
@@ -659,7 +681,7 @@ def rank_candidates(
 
     Args:
         documents: Candidates, all of text or all of tools.
-        query: What was asked.
+        names: The query.
         stats: The statistics of the whole collection.
         limit: Most hits.
         filter: Which may be found, sessions by their full ids.
@@ -667,7 +689,7 @@ def rank_candidates(
         weights: Those of the ranking.
 
     Raises:
-        QueryError: The query is empty, or nothing can pass the filter.
+        QueryError: Nothing can pass the filter.
     """
 
 @final
@@ -755,6 +777,18 @@ class Store:
     ) -> Hits: ...
     def collection_stats(self, query: str) -> CollectionStats:
         """Return the statistics of the notes and messages of the store for a query."""
+    def remove_archive_index(self) -> None:
+        """Remove the index of the archive, which is made again from the files."""
+    def archive_stamp(self) -> tuple[int, int, int] | None:
+        """Return what changes with the list of archived files; None where there is none."""
+    def archived_documents(
+        self, rows: builtins.list[tuple[int, int, int, int, int, int, int, int, int, int, int]]
+    ) -> tuple[builtins.list[EngineDocument], builtins.list[str]]:
+        """Return the archived documents of these rows, and the files that have changed since."""
+    def no_longer_archived(self) -> builtins.list[str]:
+        """Return the archived files that have changed since, or are gone."""
+    def archived_files(self) -> builtins.list[tuple[str, int, int]]:
+        """Return path, number and messages of each file that is in the archive."""
     def resolved_filter(self, filter: SearchFilter) -> SearchFilter:
         """Return the filter with paths as `spelled` returns them and sessions by full ids."""
     def explain(self, query: str, citation: str) -> str: ...

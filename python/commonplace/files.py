@@ -57,6 +57,7 @@ class Files:
             memory_limit=memory_limit,
         )
         self._root = self._core.root
+        self._weights = weights
         self._update = Lock()
         self.embedded_texts: set[Callable[[Hit], str]] = {embedded_text}
         """What embedders are given of documents, so that `forget` knows which vectors stay."""

@@ -70,6 +70,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "prompt",
         "title",
         "project",
+        "archived",
     ),
     Imported: (
         "path",
@@ -198,6 +199,8 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "skipped",
         "redactions",
         "hidden",
+        "archived",
+        "archived_messages",
         "bad_line_count",
         "bad_lines",
         "recovered",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Verified,
         Weights,
     )
+    from commonplace.engines.archiving import Archive, Archived
     from commonplace.paths import GivenPath
     from commonplace.search_filter import FilterFields
     from commonplace.timestamps import When
@@ -125,6 +126,7 @@ class Store(Files):
         *,
         unit: Unit = "turn",
         filter: SearchFilter | None = None,
+        archive: Literal["yes", "no", "only"] = "yes",
         **fields: Unpack[FilterFields],
     ) -> Hits:
         r"""Return up to `limit` sections and turns that answer `query`, best first.
@@ -140,6 +142,7 @@ class Store(Files):
             unit: What a hit of a transcript is: a `turn`, which is a prompt and all messages up to
                 the next prompt, or a `message`. What is of tools is found by message.
             filter: Which of them may be found; a turn is found by those of its messages that pass.
+            archive: Look in the archive as well, not there, or only there (see `archive`).
             **fields: The fields of a filter, in its place: `prefix`, `source`, `since`, `until`,
                 `role`, `session`, `category`, `exclude`, `tools`. `SearchFilter` says what each
                 means.
@@ -158,7 +161,69 @@ class Store(Files):
         >>> [hit.path for hit in store.search("tea", prefix="facts", source="note")]
         ['facts/tea.md']
         """
-        return self._core.search(query, limit, given_filter(filter, fields), unit)
+        given = given_filter(filter, fields)
+        if archive not in ("yes", "no", "only"):
+            raise ValueError(f'archive is "yes", "no" or "only", not {archive!r}')
+        archived = None if archive == "no" else self._opened_archive()
+        if archived is None:
+            return self._core.search(query, 0 if archive == "only" else limit, given, unit)
+        return archived.search(query, limit, given, unit, only=archive == "only")
+
+    def archive(
+        self,
+        *,
+        older: When | None = None,
+        sessions: Sequence[str] = (),
+        over: int | None = None,
+        dry_run: bool = False,
+    ) -> Archived:
+        r"""Move the index of transcripts out of memory, to an index on the disk.
+
+        The files stay where they are, and are read, grepped and cited as before; a search asks both
+        and says which hits come from the archive. A file that changes is indexed in memory again.
+
+        Args:
+            older: Sessions whose last message is older; text such as `90d` will do.
+            sessions: These, named as for `find_session`.
+            over: The oldest, until the transcripts that stay in memory are of so many bytes.
+            dry_run: Change nothing, and return what would be archived.
+
+        Raises:
+            CommonplaceError: tantivy is not installed (`pip install 'commonplace[archive]'`).
+            QueryError: There is no such session.
+            Busy: Another process changes the archive.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.transcript("s").append({"role": "user", "content": "Green tea."})
+        >>> store.archive(older="90d").sessions
+        []
+        >>> store.archive(sessions=["s"]).messages
+        1
+        >>> [(hit.citation, hit.archived) for hit in store.search("tea")]
+        [('s/messages.jsonl#L1', True)]
+        >>> len(store.search("tea", archive="no"))
+        0
+        """
+        from commonplace.engines.archiving import Archive
+
+        if over is not None and over < 0:
+            raise ValueError("over is a number of bytes from 0 up")
+        if self._archive is None:
+            self._archive = Archive(self)
+        return self._archive.move(older=older, sessions=sessions, over=over, dry_run=dry_run)
+
+    _archive: Archive | None = None
+
+    def _opened_archive(self) -> Archive | None:
+        """Return the archive; None if nothing is archived."""
+        if self._core.archive_stamp() is None:
+            return None
+        if self._archive is None:
+            from commonplace.engines.archiving import Archive
+
+            self._archive = Archive(self)
+        return self._archive
 
     def predicate(self, filter: SearchFilter) -> Callable[[Hit], bool] | None:
         r"""Return the function that says whether a hit passes a filter; None when all do.

@@ -12,7 +12,9 @@ use commonplace_core::catalog::doc_table::SectionMeta;
 use commonplace_core::catalog::extract::Corpus;
 use commonplace_core::filter::SearchFilter;
 use commonplace_core::index::bm25f::Weights;
+use commonplace_core::search::Wanted;
 use commonplace_core::search::collection_stats::CollectionStats;
+use commonplace_core::search::query::Query;
 use commonplace_core::search::turns::Unit;
 use commonplace_core::store::Store;
 use commonplace_core::store::engine::candidates::rank;
@@ -122,7 +124,10 @@ fn by(stats: &CollectionStats, request: &SearchRequest) -> SearchRequest {
 }
 
 fn ranked(documents: &[Arc<EngineDocument>], request: &SearchRequest) -> Hits {
-    rank(documents, request, &Weights::default(), &|| false).unwrap()
+    let query = Query::parse(&request.query).unwrap();
+    let stats = request.stats.as_deref();
+    let wanted = Wanted { limit: request.limit, unit: request.unit, stats };
+    rank(documents, &query, &request.filter, wanted, &Weights::default(), &|| false).unwrap()
 }
 
 /// What a hit shows, with its score to the last digit.
@@ -238,7 +243,7 @@ proptest! {
         let (_memory, store) = opened(&files);
         let documents = documents_of(&files);
         let (weights, k1) = (Weights::default(), Weights::default().k1);
-        let named: Vec<Vec<String>> = documents.iter().map(|one| one.names()).collect();
+        let named: Vec<Vec<String>> = documents.iter().map(|one| one.names(true)).collect();
         for query in QUERIES {
             let stats = stats_of(&store, query);
             let names = QueryNames::parse(query, &weights, &|| false).unwrap();

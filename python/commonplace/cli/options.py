@@ -59,6 +59,20 @@ def excluded(text: str) -> tuple[str, int, int]:
     return path, first or 1, last or 2**63 - 1
 
 
+def byte_size(text: str) -> int:
+    """Return a number of bytes given on the command line."""
+    units = {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "b": 1}
+    number = text.strip().lower()
+    unit = next((unit for unit in units if number.endswith(unit)), "")
+    try:
+        value = float(number.removesuffix(unit)) * units.get(unit, 1)
+    except ValueError:
+        value = -1.0
+    if 0 <= value < 2**63:
+        return int(value)
+    raise argparse.ArgumentTypeError(f"{text!r} is no size such as 2GB or 500MB")
+
+
 # The shell functions that complete a path and a session (`commonplace.cli.completion`)
 FILES, SESSIONS = "_commonplace_files", "_commonplace_sessions"
 
@@ -202,6 +216,29 @@ WIDTH = argument(
     default=300,
     metavar="N",
     help="Longest snippet, in characters (300).",
+)
+
+# What to archive
+ARCHIVE = argument(
+    "--archive",
+    choices=["yes", "no", "only"],
+    default="yes",
+    help="Look in the archive as well (yes), not there, or only there.",
+)
+ARCHIVED = argument(
+    "--session",
+    dest="sessions",
+    action="append",
+    default=[],
+    metavar="ID",
+    completer=SESSIONS,
+    help="This session; may be repeated.",
+)
+OVER = argument(
+    "--over",
+    type=byte_size,
+    metavar="SIZE",
+    help="The oldest, until the transcripts that stay in memory take no more: 2GB, 500MB.",
 )
 
 # What to forget

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Verified,
         Written,
     )
+    from commonplace.engines.archiving import Archived
 
 Part = str | tuple[str, str]
 """A piece of a line, with its style when it has one."""
@@ -54,7 +55,7 @@ CONTROLS = dict.fromkeys([
 LEFT_OUT = {
     "encoding": "it is in UTF-16; save it as UTF-8",
     "large": "it is too large to be indexed; split it",
-    "memory": "the memory limit allows no more; raise it, or split the file",
+    "memory": "the memory limit allows no more; raise it, archive old sessions, or split the file",
     "perm": "it cannot be listed (permission denied); allow it",
     "hardlink": "it has a second name, which may be outside the memory; copy it",
     "symlink": "it is a symbolic link; put the file itself there",
@@ -63,6 +64,8 @@ LEFT_OUT = {
 
 # How many files of a kind are named after an import
 MOST_NAMED = 10
+# Behind the citation of a hit of the archive
+ARCHIVED = " (archived)"
 # Characters of a passage that are shown before it is erased
 SHOWN = 200
 
@@ -188,6 +191,7 @@ class Printer:
             put(
                 (f"{rank:>2} ", "dim"),
                 (hit.citation, "cyan"),
+                (ARCHIVED * hit.archived, "dim"),
                 f"  {where}" if where else "",
                 (f"  {hit.score:.2f}", "dim"),
             )
@@ -207,7 +211,7 @@ class Printer:
         if hit.prompt and hit.prompt != hit.text:
             self.brief("   ", (f"> {' '.join(hit.prompt.split())}", "green"))
         self.line("   ", *marked(hit.snippet, hit.highlights))
-        self.line("   ", (hit.citation, "cyan"))
+        self.line("   ", (hit.citation, "cyan"), (ARCHIVED * hit.archived, "dim"))
 
     def match(self, match: Match) -> None:
         """Print one grep match, with its neighbours in file order around it."""
@@ -341,6 +345,14 @@ class Printer:
             self.line(f"old versions in the history: {len(plan.revisions)}")
         self.line(f"{size(plan.bytes)} in all")
 
+    def archived(self, done: Archived) -> None:
+        """Print what was archived."""
+        for path in done.sessions:
+            self.line((path, "cyan"))
+        what = "archived" if done.moved else "to archive" if done.sessions else "nothing to archive"
+        count = f"{len(done.sessions):,} transcripts with {done.messages:,} messages"
+        self.line(f"{what}: {count}, {size(done.bytes)}" if done.sessions else what)
+
     def status(self, status: Status) -> None:
         """Print the state of a store."""
         self.line("root          ", (status.root, "cyan"))
@@ -362,6 +374,11 @@ class Printer:
             # a sentence names its file
             message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
             self.warn(f"skipped {message}")
+        if status.archived:
+            self.line(
+                f"archived      {status.archived:,} transcripts,"
+                f" {status.archived_messages:,} messages"
+            )
         if status.hidden:
             some = ", ".join(status.hidden[:5]) + (", …" if len(status.hidden) > 5 else "")
             self.line(f"hidden        {len(status.hidden):,} folders are passed over: {some}")

@@ -22,12 +22,20 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
 
-@command(options.QUERY, options.LIMIT, options.UNIT, *options.FILTER.values(), JSON)
+@command(
+    options.QUERY,
+    options.LIMIT,
+    options.UNIT,
+    options.ARCHIVE,
+    *options.FILTER.values(),
+    JSON,
+)
 def search(
     opening: RootOptions,
     query: list[str],
     limit: int,
     unit: Literal["turn", "message"],
+    archive: Literal["yes", "no", "only"],
     *,
     as_json: bool,
     **fields: Any,
@@ -35,7 +43,7 @@ def search(
     """Rank the sections and turns that answer a question."""
     with opened(opening) as store:
         wanted = options.search_filter(fields)
-        hits = store.search(" ".join(query), limit, unit=unit, filter=wanted)
+        hits = store.search(" ".join(query), limit, unit=unit, filter=wanted, archive=archive)
         if as_json:
             found = [record(hit) for hit in hits]
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})

@@ -1,4 +1,4 @@
-"""Commands that change files: write, append, patch, move, delete, import, forget, retain."""
+"""Commands that change something: write, append, …, import, forget, retain, archive."""
 
 from __future__ import annotations
 
@@ -245,6 +245,28 @@ def retain(
                 raise UsageError("nothing was erased: something else would go by now; look again")
             plan = store.retain(**rules)  # type: ignore[arg-type]
         return _told(plan, as_json=as_json)
+
+
+@command(options.SESSIONS_SINCE, options.ARCHIVED, options.OVER, options.DRY_RUN, JSON)
+def archive(
+    opening: RootOptions,
+    older: float | None,
+    sessions: list[str],
+    over: int | None,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Move the index of old sessions from memory to the disk; their files stay as they are."""
+    if older is None and over is None and not sessions:
+        raise UsageError("say what to archive: --older 90d, --session 0198c1d2, --over 2GB")
+    with opened(opening) as store:
+        done = store.archive(older=older, sessions=sessions, over=over, dry_run=dry_run)
+    if as_json:
+        emit(done.as_dict())
+    else:
+        printer().archived(done)
+    return FOUND if done.sessions else NOTHING
 
 
 def _agreed(*, yes: bool) -> bool:

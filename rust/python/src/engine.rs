@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use commonplace_core::catalog::TranscriptPosition;
 use commonplace_core::catalog::extract::Corpus;
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::bm25f::{Field, Totals};
-use commonplace_core::search::collection_stats;
+use commonplace_core::search::{Wanted, collection_stats};
+use commonplace_core::store::engine::archive_rows as rows;
+use commonplace_core::store::engine::archived_documents::ArchivedPlace;
 use commonplace_core::store::engine::query_names::PatternKind;
 use commonplace_core::store::engine::{candidates, document, extraction, query_names};
-use commonplace_core::store::search::SearchRequest;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -111,8 +113,9 @@ impl EngineDocument {
         by_field(&self.document.lengths)
     }
 
-    fn names(&self) -> Vec<String> {
-        self.document.names()
+    #[pyo3(signature = (*, context = true))]
+    fn names(&self, context: bool) -> Vec<String> {
+        self.document.names(context)
     }
 
     #[pyo3(signature = (stats, weights = None))]
@@ -255,7 +258,8 @@ type Pattern = (String, &'static str, u8, Vec<String>);
 /// A query as it is put to an engine.
 #[pyclass(frozen, module = "commonplace._core")]
 pub struct QueryNames {
-    query: query_names::QueryNames,
+    text: String,
+    names: query_names::QueryNames,
 }
 
 #[pymethods]
@@ -264,14 +268,24 @@ impl QueryNames {
     #[pyo3(signature = (query, weights = None))]
     fn new(py: Python<'_>, query: Text, weights: Option<&Weights>) -> PyResult<Self> {
         let weights = weights_or_default(weights);
-        let query =
+        let names =
             detached(py, |interrupt| query_names::QueryNames::parse(&query, &weights, interrupt))?;
-        Ok(Self { query })
+        Ok(Self { text: query.into(), names })
+    }
+
+    #[getter]
+    fn query(&self) -> &str {
+        &self.text
+    }
+
+    fn without_phrases(&self, py: Python<'_>) -> PyResult<Self> {
+        let names = detached(py, |interrupt| self.names.without_phrases(interrupt))?;
+        Ok(Self { text: self.text.clone(), names })
     }
 
     #[getter]
     fn names(&self) -> Vec<String> {
-        self.query.names.clone()
+        self.names.names.clone()
     }
 
     #[getter]
@@ -284,12 +298,12 @@ impl QueryNames {
             };
             (pattern.name.clone(), kind, typos, pattern.terms.clone())
         };
-        self.query.patterns.iter().map(pattern).collect()
+        self.names.patterns.iter().map(pattern).collect()
     }
 
     #[getter]
     fn phrases(&self) -> Vec<Vec<(String, String)>> {
-        let phrases = self.query.phrases().into_iter();
+        let phrases = self.names.phrases().into_iter();
         phrases
             .map(|phrase| phrase.into_iter().map(|names| (names.text, names.beside)).collect())
             .collect()
@@ -297,11 +311,11 @@ impl QueryNames {
 
     #[getter]
     fn excludes(&self) -> bool {
-        self.query.excludes()
+        self.names.excludes()
     }
 
     fn weights(&self, py: Python<'_>, stats: &CollectionStats) -> PyResult<Vec<(String, f32)>> {
-        detached(py, |interrupt| self.query.weights(&stats.stats, interrupt))
+        detached(py, |interrupt| self.names.weights(&stats.stats, interrupt))
     }
 
     fn restricted<'py>(
@@ -309,21 +323,51 @@ impl QueryNames {
         py: Python<'py>,
         filter: &SearchFilter,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match self.query.restricted(&filter.filter) {
+        match self.names.restricted(&filter.filter) {
             Ok(filter) => Ok(Bound::new(py, SearchFilter { filter })?.into_any()),
             Err(note) => Ok(note.into_pyobject(py)?.into_any()),
         }
     }
 }
 
+/// Rows, statistics, session record, times.
+type FileRows = (Vec<String>, CollectionStats, String, [Option<i64>; 2]);
+
+/// Returns the rows of a file for the archive, the statistics of its documents, its session record,
+/// and the times of its first and its last message.
+#[pyfunction]
+pub fn archive_rows(py: Python<'_>, path: Text, data: &[u8], number: u64) -> PyResult<FileRows> {
+    let file = detached(py, |interrupt| rows::archive_rows(&path, data, number, interrupt))?;
+    let stats = collection_stats::CollectionStats { totals: file.totals, ..Default::default() };
+    Ok((file.rows, CollectionStats::from(stats), file.summary, file.times))
+}
+
+/// Returns the name of a role or a session in the archive.
+#[pyfunction]
+pub fn archive_label(letter: char, text: &str) -> String {
+    rows::label(letter, text)
+}
+
+/// Numbers of a row of the archive: file, start, length, line, place, turn, run, terms before it,
+/// bytes before and behind it, hash.
+pub type Row = (u64, u64, u64, u32, u32, u32, u32, u32, u64, u64, u32);
+
+/// Returns where an archived document is.
+pub fn archived_place(row: Row) -> ArchivedPlace {
+    let (file, start, length, line, place, turn, session_run, terms_before, before, after, hash) =
+        row;
+    let position = TranscriptPosition { place, turn, session_run, terms_before };
+    ArchivedPlace { file, start, length, line, position, before, after, hash }
+}
+
 /// Ranks candidates as a store ranks its own documents.
 #[pyfunction]
-#[pyo3(signature = (documents, query, stats, *, limit, filter, unit, weights = None))]
+#[pyo3(signature = (documents, names, stats, *, limit, filter, unit, weights = None))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
 pub fn rank_candidates(
     py: Python<'_>,
     documents: Vec<PyRef<'_, EngineDocument>>,
-    query: Text,
+    names: &QueryNames,
     stats: &CollectionStats,
     limit: Count,
     filter: &SearchFilter,
@@ -332,10 +376,10 @@ pub fn rank_candidates(
 ) -> PyResult<Hits> {
     let weights = weights_or_default(weights);
     let documents: Vec<_> = documents.iter().map(|document| document.document.clone()).collect();
-    let (stats, filter) = (Some(stats.stats.clone()), filter.filter.clone());
-    let (query, limit, unit) = (query.into(), limit.into(), unit.0);
-    let request = SearchRequest { query, limit, filter, unit, stats };
-    let ranked =
-        detached(py, |interrupt| candidates::rank(&documents, &request, &weights, interrupt))?;
+    let wanted = Wanted { limit: limit.into(), unit: unit.0, stats: Some(&stats.stats) };
+    let (query, filter) = (&names.names.query, &filter.filter);
+    let ranked = detached(py, |interrupt| {
+        candidates::rank(&documents, query, filter, wanted, &weights, interrupt)
+    })?;
     Hits::new(py, ranked)
 }

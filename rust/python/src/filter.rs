@@ -64,6 +64,11 @@ macro_rules! fields {
                 PyString::new(py, &self.__repr__(py)?).hash()
             }
 
+            #[getter]
+            fn session_transcripts(&self) -> Vec<String> {
+                self.filter.session_transcripts.clone()
+            }
+
             fn is_open(&self) -> bool {
                 self.filter.is_open()
             }

@@ -1,9 +1,12 @@
 //! Search hits as Python objects.
 
+use commonplace_core::store::Freshness;
 use commonplace_core::store::hit::{self, HitSource, Passage};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
+
+use crate::from_python::Count;
 
 /// One ranked result: where it is, how it scored, and the passage that matched.
 #[pyclass(frozen, module = "commonplace")]
@@ -136,6 +139,11 @@ impl Hit {
     }
 
     #[getter]
+    fn archived(&self) -> bool {
+        self.hit.archived
+    }
+
+    #[getter]
     fn category(&self) -> Option<&str> {
         self.hit.category.as_deref()
     }
@@ -150,8 +158,7 @@ impl Hit {
 #[pyclass(frozen, sequence, module = "commonplace")]
 pub struct Hits {
     hits: Py<PyList>,
-    #[pyo3(get)]
-    freshness: &'static str,
+    freshness: Freshness,
     #[pyo3(get)]
     confidence: f32,
     #[pyo3(get)]
@@ -162,6 +169,17 @@ pub struct Hits {
 const SHOWN: usize = 3;
 
 impl Hits {
+    fn to_core(&self, py: Python<'_>) -> PyResult<hit::Hits> {
+        let hits = self.hits.bind(py).iter();
+        let hits = hits.map(|hit| Ok(hit.cast_into::<Hit>()?.get().hit.clone()));
+        Ok(hit::Hits {
+            hits: hits.collect::<PyResult<_>>()?,
+            freshness: self.freshness,
+            confidence: self.confidence,
+            notes: self.notes.clone(),
+        })
+    }
+
     /// Wraps an answer of the engine.
     pub fn new(py: Python<'_>, answer: hit::Hits) -> PyResult<Self> {
         let hits = answer
@@ -171,7 +189,7 @@ impl Hits {
             .collect::<PyResult<Vec<_>>>()?;
         Ok(Self {
             hits: PyList::new(py, hits)?.unbind(),
-            freshness: answer.freshness.name(),
+            freshness: answer.freshness,
             confidence: answer.confidence,
             notes: answer.notes,
         })
@@ -180,6 +198,16 @@ impl Hits {
 
 #[pymethods]
 impl Hits {
+    fn with_archived(&self, py: Python<'_>, archived: &Self, limit: Count) -> PyResult<Self> {
+        let (own, archived) = (self.to_core(py)?, archived.to_core(py)?);
+        Self::new(py, own.with_archived(archived, limit.into()))
+    }
+
+    #[getter]
+    fn freshness(&self) -> &'static str {
+        self.freshness.name()
+    }
+
     fn __len__(&self, py: Python<'_>) -> usize {
         self.hits.bind(py).len()
     }
@@ -209,6 +237,7 @@ impl Hits {
         let mut citations: Vec<String> = shown.collect();
         citations.extend((hits.len() > SHOWN).then(|| "…".to_owned()));
         let colon = if citations.is_empty() { "" } else { ": " };
-        format!("<{} hits, {}{colon}{}>", hits.len(), self.freshness, citations.join(", "))
+        let freshness = self.freshness.name();
+        format!("<{} hits, {freshness}{colon}{}>", hits.len(), citations.join(", "))
     }
 }

@@ -30,7 +30,8 @@ mod _core {
 
     #[pymodule_export]
     use super::engine::{
-        CollectionStats, EngineDocument, QueryNames, engine_documents, rank_candidates,
+        CollectionStats, EngineDocument, QueryNames, archive_label, archive_rows, engine_documents,
+        rank_candidates,
     };
     #[pymodule_export]
     use super::filter::SearchFilter;

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 
 use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
-use crate::engine::CollectionStats;
+use crate::engine::{CollectionStats, EngineDocument, Row, archived_place};
 use crate::filter::SearchFilter;
 use crate::forget::{Forgotten, Retained, rules};
 use crate::from_python::{ABSENT, Count, Text, Timestamp, Unit, Weights, expected};
@@ -356,6 +356,36 @@ impl Store {
     fn collection_stats(&self, py: Python<'_>, query: Text) -> PyResult<CollectionStats> {
         let stats = self.call(py, |store, interrupt| store.collection_stats(&query, interrupt))?;
         Ok(CollectionStats::from(stats))
+    }
+
+    fn remove_archive_index(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, |store, _| store.remove_archive_index())
+    }
+
+    fn archive_stamp(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, i64)>> {
+        let stamp = self.open(py)?.archive_stamp();
+        Ok(stamp.map(|stat| (stat.ino, stat.size, stat.mtime_ns)))
+    }
+
+    fn archived_documents(
+        &self,
+        py: Python<'_>,
+        rows: Vec<Row>,
+    ) -> PyResult<(Vec<EngineDocument>, Vec<String>)> {
+        let places: Vec<_> = rows.into_iter().map(archived_place).collect();
+        let (documents, changed) =
+            self.call(py, |store, interrupt| store.archived_documents(&places, interrupt))?;
+        let documents = documents.into_iter().map(EngineDocument::from).collect();
+        Ok((documents, changed.into_iter().collect()))
+    }
+
+    fn no_longer_archived(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.call(py, store::Store::no_longer_archived)
+    }
+
+    fn archived_files(&self, py: Python<'_>) -> PyResult<Vec<(String, u64, usize)>> {
+        let files = self.call(py, |store, interrupt| store.archived_files(interrupt))?;
+        Ok(files.into_iter().map(|(path, file)| (path, file.id, file.messages)).collect())
     }
 
     fn resolved_filter(&self, py: Python<'_>, filter: &SearchFilter) -> PyResult<SearchFilter> {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
+use crate::catalog::archived::ArchivedFiles;
 use crate::catalog::extract::Corpus;
 use crate::catalog::file_reader::{DocContent, DocSink, FileReader, ReadResult};
 use crate::catalog::indexed_docs::IndexedDocs;
@@ -75,6 +76,7 @@ struct BuildJob<'a> {
     files: &'a [(String, Stat)],
     corpus: Corpus,
     limit: &'a MemoryLimit,
+    archived: &'a ArchivedFiles,
     next: AtomicUsize,
     stopped: AtomicBool,
     /// What packing needs of what each thread has read.
@@ -112,6 +114,7 @@ impl BuildJob<'_> {
                     interrupt: &stop,
                     indexed: IndexedDocs::default(),
                     limit: self.limit,
+                    archived: self.archived,
                     sink: &mut BuildSink { docs: &mut output.docs, own, job: self },
                 };
                 let reading = reader.whole(path, stat);
@@ -153,7 +156,8 @@ impl Catalog {
     ) -> Result<(Self, Vec<(String, Error)>)> {
         let (next, stopped, held) = Default::default();
         let limit = self.limit.clone();
-        let job = BuildJob { root, files, corpus: self.corpus, limit: &limit, next, stopped, held };
+        let (corpus, limit, archived) = (self.corpus, &limit, &*self.archived.clone());
+        let job = BuildJob { root, files, corpus, limit, archived, next, stopped, held };
         let (now, done) = (now_ns(), AtomicBool::new(false));
         let outputs = std::thread::scope(|scope| {
             // only the caller's own thread may ask whether to stop

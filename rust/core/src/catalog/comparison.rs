@@ -101,9 +101,10 @@ impl Catalog {
             corpus: self.corpus as usize,
         };
         let (labels, corpus, limit) = (&mut self.labels, self.corpus, &self.limit);
-        let (indexed, sink) = (IndexedDocs::default(), &mut comparison);
+        let (indexed, archived) = (IndexedDocs::default(), &self.archived);
+        let sink = &mut comparison;
         let mut reader =
-            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, sink };
+            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, archived, sink };
         let reading = match reader.whole(path, &stat) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(_) => return Ok(None),

@@ -59,6 +59,7 @@ impl Catalog {
         let (none, file) = (DocIds::default(), self.file(path));
         let held = file.map_or(&none, |file| &file.documents);
         let seen = file.map_or(0, |file| file.progress.offset);
+        let file = file.filter(|_| self.archived.get(path, stat).is_none());
         let resume = file.map_or(Ok(None), |file| self.resume(root, file, stat))?;
         let kept = resume.as_ref().map_or(0, |_| held.len().saturating_sub(1));
         let count = held.len();
@@ -69,9 +70,9 @@ impl Catalog {
             Err(needed) => return self.same_or_left_out(root, path, needed, interrupt),
         };
         let (lexicon, labels, corpus) = (self.index.lexicon_mut(), &mut self.labels, self.corpus);
-        let (limit, sink) = (&self.limit, &mut pending);
+        let (limit, archived, sink) = (&self.limit, &self.archived, &mut pending);
         let mut reader =
-            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, sink };
+            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, archived, sink };
         let reading = match resume {
             Some(resume) => {
                 self.reread_bytes += stat.size - seen;
@@ -135,9 +136,9 @@ impl Catalog {
             reading.summary = self.labels.text(summary).to_owned();
         }
         let (lexicon, labels, corpus) = (self.index.lexicon_mut(), &mut self.labels, self.corpus);
-        let (limit, sink) = (&self.limit, &mut pending);
+        let (limit, archived, sink) = (&self.limit, &self.archived, &mut pending);
         let mut reader =
-            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, sink };
+            FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, archived, sink };
         match &partial {
             Some(partial) => {
                 reader.changed_sections(path, &text, &partial.range(), &mut reading)?

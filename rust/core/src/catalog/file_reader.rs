@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::catalog::archived::{ARCHIVED, ArchivedFiles};
 use crate::catalog::extract::{self, Corpus, IndexInput, SectionRange};
 use crate::catalog::indexed_docs::IndexedDocs;
 use crate::catalog::memory_estimate::{CHECK_BYTES, missing_memory, parsing_bytes};
@@ -78,6 +79,7 @@ pub(crate) struct FileReader<'a> {
     /// Documents of this file that the index holds.
     pub indexed: IndexedDocs,
     pub limit: &'a MemoryLimit,
+    pub archived: &'a ArchivedFiles,
     pub sink: &'a mut dyn DocSink,
 }
 
@@ -94,6 +96,11 @@ impl FileReader<'_> {
                 }
             }
             FileKind::Transcript => {
+                if let Some(file) = self.archived.get(path, stat) {
+                    reading.left_out = Some(ARCHIVED);
+                    reading.summary.clone_from(&file.summary);
+                    return Ok(reading);
+                }
                 let file = self.root.open_read(path)?;
                 if is_in_utf16(&file, path)? {
                     reading.left_out = Some(ENCODING);

@@ -3,6 +3,7 @@
 //! The catalog reads a file, compares the inputs that it extracts with what the
 //! index holds of it, and changes only the difference.
 
+pub mod archived;
 mod bad_lines;
 mod build;
 mod comparison;
@@ -34,6 +35,7 @@ pub use crate::catalog::doc_table::{DocMeta, DocTable, NO_TIME};
 pub use crate::catalog::file_table::{FileMeta, ReadProgress};
 pub use crate::catalog::positions::TranscriptPosition;
 
+use crate::catalog::archived::ArchivedFiles;
 use crate::catalog::extract::Corpus;
 use crate::files::racy_stat::FsClock;
 use crate::index::bm25f::Weights;
@@ -72,6 +74,8 @@ pub struct Catalog {
     /// Documents whose line number was checked.
     pub(crate) checked_lines: Mutex<FxHashSet<u32>>,
     corpus: Corpus,
+    /// Files that are in the archive.
+    pub(crate) archived: Arc<ArchivedFiles>,
     /// Positions of the documents, where it holds only some of the messages of its transcripts.
     pub(crate) positions: Option<Vec<TranscriptPosition>>,
     /// Whether some packed documents have changed places in their file.
@@ -110,6 +114,7 @@ impl Catalog {
             verified: FxHashSet::default(),
             checked_lines: Mutex::default(),
             corpus,
+            archived: Arc::default(),
             positions: None,
             reordered: false,
             clock: FsClock::default(),
@@ -152,6 +157,12 @@ impl Catalog {
     #[must_use]
     pub fn with_clock(self, clock: FsClock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Leaves out the files that are in the archive.
+    #[must_use]
+    pub(crate) fn without(self, archived: Arc<ArchivedFiles>) -> Self {
+        Self { archived, ..self }
     }
 
     /// Takes no more memory than a limit allows.

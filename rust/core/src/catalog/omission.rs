@@ -30,7 +30,11 @@ impl Catalog {
         let (path, size) = (&file.path, megabytes(file.stat.size));
         let raise = || {
             let limit = self.limit.shown();
-            format!("the memory limit of {limit} allows no more; raise memory_limit")
+            let or = match file.kind {
+                FileKind::Transcript => ", or archive old sessions (commonplace archive)",
+                _ => "",
+            };
+            format!("the memory limit of {limit} allows no more; raise memory_limit{or}")
         };
         let long = file.progress.long_lines;
         let why = match file.left_out {

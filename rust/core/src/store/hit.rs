@@ -59,6 +59,8 @@ pub struct Hit {
     /// The turn, when it is one: then the lines and bytes are those of the turn, and text and
     /// message those of the message that the passage is of.
     pub turn: Option<TurnHit>,
+    /// Whether it comes from the archive.
+    pub archived: bool,
     pub(super) terms: Arc<SnippetTerms>,
     pub(super) passage: OnceLock<Passage>,
 }
@@ -125,6 +127,7 @@ impl Hit {
             message,
             category: Some(label(doc.category)).filter(|c| !c.is_empty()).map(str::to_owned),
             turn: None,
+            archived: false,
             terms: terms.clone(),
             passage: OnceLock::new(),
         }
@@ -229,4 +232,25 @@ pub struct Hits {
     pub confidence: f32,
     /// What was not used or could not be read, and why.
     pub notes: Vec<String>,
+}
+
+impl Hits {
+    /// Returns these hits and those of the archive, which were scored by the same statistics, best
+    /// first, and at most `limit`; ties by path, then by position.
+    #[must_use]
+    pub fn with_archived(mut self, archived: Self, limit: usize) -> Self {
+        let others = archived.hits.into_iter();
+        self.hits.extend(others.map(|hit| Hit { archived: true, ..hit }));
+        self.hits.sort_by(|a, b| {
+            let by_place = || (&a.path, a.start).cmp(&(&b.path, b.start));
+            b.score.total_cmp(&a.score).then_with(by_place)
+        });
+        self.hits.truncate(limit);
+        self.freshness = self.freshness.max(archived.freshness);
+        self.confidence = self.confidence.max(archived.confidence);
+        let new = archived.notes.into_iter().filter(|note| !self.notes.contains(note));
+        let new: Vec<String> = new.collect();
+        self.notes.extend(new);
+        self
+    }
 }

@@ -1,5 +1,6 @@
 //! Store: a root with its files, its index and its lock, refreshed before each answer.
 
+mod archived;
 mod document_cache;
 mod document_reader;
 pub mod engine;
@@ -28,9 +29,11 @@ pub mod transcript;
 pub mod verify;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::catalog::Catalog;
+use crate::catalog::archived::ArchivedFiles;
 use crate::catalog::extract::Corpus;
 use crate::catalog::omission::Omission;
 use crate::catalog::snapshot::file as snapshot_file;
@@ -120,6 +123,8 @@ pub struct Store {
     pub(crate) weights: Weights,
     pub(crate) clock: FsClock,
     pub(crate) limit: MemoryLimit,
+    /// The list of archived files as this process has read it.
+    archived: Mutex<Arc<ArchivedFiles>>,
     pub(crate) gram_index_min_size: u64,
     pub(crate) gram_indexes: GramIndexThread,
     /// Whether changes were taken from the watch that may not be in the index: then the next call
@@ -176,6 +181,7 @@ impl Store {
             weights,
             clock,
             limit,
+            archived: Mutex::default(),
             gram_index_min_size,
             gram_indexes: GramIndexThread::default(),
             changes_unapplied: AtomicBool::new(false),
@@ -225,6 +231,7 @@ impl Store {
         watch: &mut Option<Watch>,
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
+        *self.archived.lock() = Arc::new(ArchivedFiles::open(self.root())?);
         // the snapshot is read while the files are listed
         let (seen, snapshot) = std::thread::scope(|scope| {
             let loading =
@@ -246,6 +253,7 @@ impl Store {
             Ok(None) => "built".to_owned(),
             Err(why) => format!("rebuilt, for {why}"),
         };
+        state.main.archived = self.archived();
         self.update_omissions(state);
         self.apply_walk(state, seen, "", interrupt)?;
         state.snapshot = Some(snapshot);

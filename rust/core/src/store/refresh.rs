@@ -44,6 +44,7 @@ impl Store {
             // what a crashed writer has left was seen by that; nothing is waited for
             state.recovered.extend(self.files().recheck_if_due()?);
         }
+        self.follow_archive(interrupt)?;
         let mut changes = self.drain(&mut watch);
         if self.read_state(interrupt)?.main.is_damaged() {
             // the snapshot was lost under us: all is new
@@ -196,7 +197,7 @@ impl Store {
     /// Returns a catalog of nothing, for this store.
     fn empty(&self, corpus: Corpus) -> Catalog {
         let empty = Catalog::new(self.weights.clone(), corpus);
-        empty.with_clock(self.clock).with_limit(self.limit.clone())
+        empty.with_clock(self.clock).with_limit(self.limit.clone()).without(self.archived())
     }
 
     /// Notes what the index does not hold of each file.
@@ -207,7 +208,12 @@ impl Store {
     }
 
     /// Updates one file; a failure is kept for the notes of every answer.
-    fn update(&self, state: &mut IndexState, path: &str, interrupt: Interrupt<'_>) -> Result<()> {
+    pub(super) fn update(
+        &self,
+        state: &mut IndexState,
+        path: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<()> {
         self.read_with(state, path, Catalog::update, interrupt).map(|_| ())
     }
 
@@ -308,7 +314,7 @@ fn is_mostly_new(catalog: &Catalog, files: &[(String, Stat)], changed: &[usize])
     let is_new = |(path, stat): &&(String, Stat)| {
         let same =
             |doc: &FileMeta| (doc.stat.size, doc.stat.mtime_ns) == (stat.size, stat.mtime_ns);
-        !catalog.file(path).is_some_and(same)
+        !catalog.file(path).is_some_and(same) && catalog.archived.get(path, stat).is_none()
     };
     let bytes = |(_, stat): &(String, Stat)| stat.size;
     let new = changed.iter().map(|&at| &files[at]).filter(is_new);

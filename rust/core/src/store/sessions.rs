@@ -77,7 +77,8 @@ impl SessionFilter {
 
 impl Session {
     pub(super) fn of(catalog: &Catalog, file: &FileMeta) -> Option<Self> {
-        let (messages, progress) = (file.documents.len(), file.progress);
+        let archived = catalog.archived_file(file).cloned().unwrap_or_default();
+        let (messages, progress) = (file.documents.len() + archived.messages, file.progress);
         let record = SessionRecord::parse(catalog.labels.text(file.summary));
         if messages + progress.textless as usize == 0 && !record.is_written {
             return None;
@@ -102,8 +103,13 @@ impl Session {
             started: started
                 .as_deref()
                 .and_then(parse_time)
-                .or_else(|| docs().take(ASKED_FOR_TIME).find_map(|doc| time(&doc))),
-            ended: docs().rev().take(ASKED_FOR_TIME).find_map(|doc| time(&doc)),
+                .or_else(|| docs().take(ASKED_FOR_TIME).find_map(|doc| time(&doc)))
+                .or(archived.times[0]),
+            ended: docs()
+                .rev()
+                .take(ASKED_FOR_TIME)
+                .find_map(|doc| time(&doc))
+                .or(archived.times[1]),
             modified: file.stat.mtime_ns / 1_000_000,
             messages,
             tool_messages: progress.textless as usize,

@@ -58,6 +58,10 @@ pub struct Status {
     pub redactions: Redactions,
     /// Hidden folders, whose files are left out: those of git, of editors and of other programs.
     pub hidden: Vec<String>,
+    /// Transcripts in the archive, which are counted as transcripts as well.
+    pub archived: usize,
+    /// Messages in the archive, which are not counted as messages.
+    pub archived_messages: usize,
     /// Lines of transcripts that are no JSON, and conflict markers in notes.
     pub bad_line_count: u64,
     /// Where the first of these is in each file, and what to do, one sentence a file.
@@ -192,6 +196,11 @@ impl Store {
             status.other_records += file.progress.records as usize;
             status.bad_line_count += u64::from(file.bad_line_count());
             status.bad_lines.extend(file.bad_lines_note());
+            if let Some(archived) = state.main.archived_file(file) {
+                status.archived += 1;
+                status.archived_messages += archived.messages;
+                continue;
+            }
             let left_out = file.left_out.map(|why| (file.path.clone(), why.to_owned()));
             let in_part =
                 || Some((file.path.clone(), state.incomplete.get(&file.path)?.why.clone()));

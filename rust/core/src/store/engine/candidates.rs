@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::catalog::extract::Corpus;
 use crate::catalog::{Catalog, DocIds, DocMeta, NO_TIME};
 use crate::error::{Interrupt, Result};
+use crate::filter::SearchFilter;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
 use crate::search::query::Query;
@@ -16,30 +17,30 @@ use crate::search::{Wanted, search};
 use crate::store::Freshness;
 use crate::store::engine::document::EngineDocument;
 use crate::store::hit::{Hit, Hits};
-use crate::store::search::SearchRequest;
 
 /// Returns the best hits among candidates, best first; ties by path, then by position.
 ///
-/// They are scored by [`SearchRequest::stats`], those of the whole collection; without these by their
+/// They are scored by [`Wanted::stats`], those of the whole collection; without these by their
 /// own.
 ///
 /// With `unit` turns, all messages of a turn must be among the candidates: of others it has the
 /// score and the lines of those that are.
 ///
 /// # Errors
-/// [`Error::Query`](crate::error::Error::Query) for an empty query, or a filter that nothing can
-/// pass; [`Error::Interrupted`](crate::error::Error::Interrupted).
+/// [`Error::Query`](crate::error::Error::Query) for a filter that nothing can pass;
+/// [`Error::Interrupted`](crate::error::Error::Interrupted).
 pub fn rank(
     documents: &[Arc<EngineDocument>],
-    request: &SearchRequest,
+    query: &Query,
+    filter: &SearchFilter,
+    wanted: Wanted<'_>,
     weights: &Weights,
     interrupt: Interrupt<'_>,
 ) -> Result<Hits> {
-    let query = Query::parse(&request.query)?;
-    request.filter.check()?;
+    filter.check()?;
     let mut answer =
         Hits { hits: Vec::new(), freshness: Freshness::Fresh, confidence: 0.0, notes: Vec::new() };
-    let mut filter = request.filter.clone();
+    let mut filter = filter.clone();
     let asked = asked_filter(&query.filters).and_then(|asked| restrict(&mut filter, asked));
     if let Err(impossible) = asked {
         answer.notes.push(impossible);
@@ -47,11 +48,9 @@ pub fn rank(
     }
     let candidates = Candidates::new(documents, weights);
     let expander = Expander::default();
-    let stats = request.stats.as_deref();
-    let wanted = Wanted { limit: request.limit, unit: request.unit, stats };
     let mut text = |document: u32| Some(candidates.document(document).text().0);
     let catalog = &candidates.catalog;
-    let found = search(catalog, &expander, &query, &filter, wanted, &mut text, interrupt)?;
+    let found = search(catalog, &expander, query, &filter, wanted, &mut text, interrupt)?;
     let terms = Arc::new(found.terms);
     for (at, scored) in found.ranked.iter().enumerate() {
         let turn = found.turns.get(at).and_then(Option::as_ref);

@@ -83,24 +83,41 @@ impl EngineDocument {
     }
 
     /// Returns the names that it has, each once: of these an engine counts `n_t`.
+    ///
+    /// # Arguments
+    /// * `context`: with the words of its neighbours, which `n_t` does not need as long as these
+    ///   are documents too.
     #[must_use]
-    pub fn names(&self) -> Vec<String> {
+    pub fn names(&self, context: bool) -> Vec<String> {
         let mut names = Vec::with_capacity(2 * self.words.len());
-        for concept in self.concepts() {
-            let own = concept.names();
-            if is_in_heading(&concept.counts) {
-                names.push(own.heading);
+        self.each_name(context, &mut |_, name, _| names.push(name.to_owned()));
+        names
+    }
+
+    /// Hands out its names with their kinds and counts.
+    pub(super) fn each_name(&self, context: bool, each: &mut dyn FnMut(TermKind, &str, &Counts)) {
+        for concept in self.concepts(context) {
+            let (own, counts) = (concept.names(), &concept.counts);
+            if is_in_heading(counts) {
+                each(TermKind::Heading, &own.heading, counts);
             }
-            if concept.counts[Field::Speaker as usize] > 0 {
-                names.push(own.speaker);
+            if counts[Field::Speaker as usize] > 0 {
+                each(TermKind::Speaker, &own.speaker, counts);
             }
-            names.push(if is_in_text(&concept.counts) { own.text } else { own.beside });
+            let (text, beside) = match concept.stem {
+                Some(_) => (TermKind::Stem, TermKind::StemBeside),
+                None => (TermKind::Word, TermKind::WordBeside),
+            };
+            match is_in_text(counts) {
+                true => each(text, &own.text, counts),
+                false => each(beside, &own.beside, counts),
+            }
             for (word, counts) in concept.words.iter().filter(|_| concept.stem.is_some()) {
                 let in_text = is_in_text(counts);
-                names.push(if in_text { TermKind::Word } else { TermKind::WordBeside }.name(word));
+                let kind = if in_text { TermKind::Word } else { TermKind::WordBeside };
+                each(kind, &kind.name(word), counts);
             }
         }
-        names
     }
 
     /// Returns the impacts of its terms: `tf~` of a concept over all fields, of a word as it is
@@ -115,7 +132,7 @@ impl EngineDocument {
     pub fn impacts(&self, weights: &Weights, totals: &Totals) -> Vec<(String, f32)> {
         let (formula, lengths) = (Bm25f::new(weights, totals), &self.lengths);
         let mut impacts = Vec::with_capacity(2 * self.words.len());
-        for concept in self.concepts() {
+        for concept in self.concepts(true) {
             let own = concept.names();
             impacts.push((own.heading, formula.heading_frequency(&concept.counts, lengths)));
             impacts.push((own.speaker, formula.speaker_frequency(&concept.counts, lengths)));
@@ -128,10 +145,12 @@ impl EngineDocument {
         impacts
     }
 
-    /// Returns its words by concept, ordered by name.
-    fn concepts(&self) -> Vec<Concept<'_>> {
+    /// Returns its words by concept, ordered by name; with those that only its context has or not.
+    fn concepts(&self, context: bool) -> Vec<Concept<'_>> {
+        let is_own = |counts: &Counts| counts[..Field::Context as usize].iter().any(|&n| n > 0);
+        let words = self.words.iter().filter(|(_, counts)| context || is_own(counts));
         let mut words: Vec<(Option<Cow<'_, str>>, &str, &Counts)> =
-            self.words.iter().map(|(word, counts)| (stem(word), &**word, counts)).collect();
+            words.map(|(word, counts)| (stem(word), &**word, counts)).collect();
         words.sort_unstable_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
         let mut concepts: Vec<Concept<'_>> = Vec::with_capacity(words.len());
         for (stem, word, counts) in words {

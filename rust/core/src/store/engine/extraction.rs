@@ -1,7 +1,7 @@
 //! Extraction of the documents of a file for an engine outside of this process.
 
 use std::cell::RefCell;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::catalog::TranscriptPosition;
 use crate::catalog::extract::{self, Corpus, IndexInput};
@@ -44,30 +44,85 @@ pub fn documents(
     corpus: Corpus,
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<EngineDocument>> {
+    documents_and_record(path, bytes, corpus, interrupt).map(|(documents, _)| documents)
+}
+
+/// As [`documents`], with the session record of a transcript.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub(super) fn documents_and_record(
+    path: &str,
+    bytes: &[u8],
+    corpus: Corpus,
+    interrupt: Interrupt<'_>,
+) -> Result<(Vec<EngineDocument>, String)> {
+    collect(path, bytes, corpus, |collector| match FileKind::of(path) {
+        _ if is_utf16(bytes) => Ok(String::new()),
+        FileKind::Note if corpus == Corpus::Main => collector.note(interrupt),
+        FileKind::Transcript => collector.transcript(interrupt),
+        _ => Ok(String::new()),
+    })
+}
+
+/// Returns one message of a transcript with its neighbours for context.
+///
+/// # Arguments
+/// * `bytes`: from the beginning of the message before it to the end of the message behind it.
+/// * `own`: where the message is in them.
+/// * `from`: the first byte in the file, and the line of the message.
+pub(super) fn message_between(
+    path: &str,
+    bytes: &[u8],
+    own: Range<usize>,
+    (from, line): (u64, u32),
+) -> Option<EngineDocument> {
+    let first = &bytes[..own.start];
+    let before = memchr::memchr(b'\n', first).map_or(first, |end| &first[..=end]);
+    let rest = bytes[own.end..].trim_ascii_end();
+    let after = &rest[memchr::memrchr(b'\n', rest).map_or(0, |end| end + 1)..];
+    let start = from + own.start as u64;
+    let message = |collector: &mut Collector<'_>| {
+        let mut messages = MessageInputs::new(Corpus::Main, None);
+        let mut take = |input: IndexInput<'_>| input.start != start || collector.take(&input);
+        messages.line(from, line, before, &mut take);
+        messages.line(start, line, &bytes[own.clone()], &mut take);
+        messages.line(u64::MAX, line, after, &mut take);
+        messages.finish(&mut take);
+        Ok(String::new())
+    };
+    let (mut documents, _) = collect(path, bytes, Corpus::Main, message).ok()?;
+    let mut document = documents.pop()?;
+    document.bytes = bytes[own].to_vec();
+    Some(document)
+}
+
+fn collect(
+    path: &str,
+    bytes: &[u8],
+    corpus: Corpus,
+    read: impl FnOnce(&mut Collector<'_>) -> Result<String>,
+) -> Result<(Vec<EngineDocument>, String)> {
     LEXICON.with_borrow_mut(|lexicon| {
         if lexicon.words.len() > MAX_KEPT_WORDS {
             *lexicon = Lexicon::default();
         }
         let documents = Vec::new();
         let mut collector = Collector { path, bytes, corpus, lexicon, documents };
-        match FileKind::of(path) {
-            _ if is_utf16(bytes) => {}
-            FileKind::Note if corpus == Corpus::Main => collector.note(interrupt)?,
-            FileKind::Transcript => collector.transcript(interrupt)?,
-            _ => {}
-        }
-        Ok(collector.documents)
+        let record = read(&mut collector)?;
+        Ok((collector.documents, record))
     })
 }
 
 impl Collector<'_> {
-    fn note(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+    fn note(&mut self, interrupt: Interrupt<'_>) -> Result<String> {
         let text = as_text(self.bytes);
         let path = self.path;
-        extract::note(path, &text, interrupt, &mut |input| self.take(&input)).map(|_| ())
+        extract::note(path, &text, interrupt, &mut |input| self.take(&input))?;
+        Ok(String::new())
     }
 
-    fn transcript(&mut self, interrupt: Interrupt<'_>) -> Result<()> {
+    fn transcript(&mut self, interrupt: Interrupt<'_>) -> Result<String> {
         let mut messages = MessageInputs::new(self.corpus, None);
         let mut session = SessionRecord::default();
         let mut start = 0;
@@ -87,9 +142,10 @@ impl Collector<'_> {
             return Err(Error::Interrupted);
         }
         messages.finish(&mut |input| self.take(&input));
-        let title = SessionRecord::parse(&session.to_text()).header.title;
+        let record = session.to_text();
+        let title = SessionRecord::parse(&record).header.title;
         self.documents.iter_mut().for_each(|document| document.title.clone_from(&title));
-        Ok(())
+        Ok(record)
     }
 
     fn take(&mut self, input: &IndexInput<'_>) -> bool {

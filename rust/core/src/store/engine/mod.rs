@@ -8,8 +8,11 @@
 //! extraction    the documents of a file, each with its terms (document)
 //! query_names   the names that a query asks for, and the weight of each
 //! candidates    the exact ranking of candidates, by the code that ranks the index of a store
+//! archive_rows  a message as a row of the archive, and back (archived_documents)
 //! ```
 
+pub mod archive_rows;
+pub mod archived_documents;
 pub mod candidates;
 pub mod document;
 pub mod extraction;

@@ -39,7 +39,8 @@ pub enum PatternKind {
 /// A query as it is put to an engine.
 #[derive(Debug)]
 pub struct QueryNames {
-    query: Query,
+    /// As it was parsed.
+    pub query: Query,
     /// Without documents, but with the words of the query.
     catalog: Catalog,
     /// The names whose document frequencies are asked for, sorted.
@@ -54,7 +55,10 @@ impl QueryNames {
     /// # Errors
     /// [`Error::Query`](crate::error::Error::Query) when it is empty.
     pub fn parse(text: &str, weights: &Weights, interrupt: Interrupt<'_>) -> Result<Self> {
-        let query = Query::parse(text)?;
+        Self::of(Query::parse(text)?, weights, interrupt)
+    }
+
+    fn of(query: Query, weights: &Weights, interrupt: Interrupt<'_>) -> Result<Self> {
         let mut catalog = Catalog::new(weights.clone(), Corpus::Main);
         let words = query.atoms.iter().filter_map(|atom| match atom {
             Atom::Words(text) | Atom::InField(_, text) => Some((text.as_str(), 1.0)),
@@ -72,6 +76,15 @@ impl QueryNames {
         });
         names.sort_unstable();
         Ok(Self { query, catalog, names, patterns })
+    }
+
+    /// Returns the same query for documents that need not hold its phrases.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub fn without_phrases(&self, interrupt: Interrupt<'_>) -> Result<Self> {
+        let query = Query { phrases: Vec::new(), ..self.query.clone() };
+        Self::of(query, self.catalog.index.weights(), interrupt)
     }
 
     /// Returns the weight of each name: its share in the query times its idf.

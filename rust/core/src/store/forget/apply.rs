@@ -62,6 +62,7 @@ impl Store {
         let names: Vec<Needle> = whole.map(|(path, _)| Needle::exact(path)).collect();
         self.erase_from_side_files(&needles, &Needles::new(&names)?)?;
         self.remove_gram_indexes(erasure.files.keys());
+        self.remove_archive_index_of(erasure.files.keys())?;
         self.keep_vectors(live_vectors)?;
         snapshot_file::remove(root)?;
         Erasure::discard(root)

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
+use crate::catalog::archived::ArchivedFiles;
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::paths::OWN;
 use crate::store::Store;
@@ -15,7 +16,8 @@ use crate::store::forget::tombstones::Tombstones;
 use crate::store::gram_index_thread;
 
 /// Below [`OWN`]: what other steps erase from, what holds no text, and this call's own files.
-const PASSED_OVER: [&str; 9] = [
+const PASSED_OVER: [&str; 10] = [
+    "archive/index/",
     "history/",
     "quarantine/",
     "vectors/",
@@ -76,6 +78,31 @@ impl Store {
                 .files
                 .remove_unkept(&format!("{OWN}/gram_index/{}", gram_index_thread::name(path)));
         }
+    }
+
+    /// Removes the index of the archive if it is of any of these files: it is made again from all of
+    /// them, without the words that have left.
+    pub(super) fn remove_archive_index_of<'p>(
+        &self,
+        mut paths: impl Iterator<Item = &'p String>,
+    ) -> Result<()> {
+        let archived = ArchivedFiles::open(self.root())?;
+        if !paths.any(|path| archived.files().contains_key(path)) {
+            return Ok(());
+        }
+        self.remove_archive_index()
+    }
+
+    /// Removes the index of the archive, which is made again from the files.
+    ///
+    /// # Errors
+    /// Those of removing a file.
+    pub fn remove_archive_index(&self) -> Result<()> {
+        let walk = match self.root().walk_all(&format!("{OWN}/archive/index"), &|| false, &|_| {}) {
+            Err(Error::NotFound { .. }) => return Ok(()),
+            walk => walk?,
+        };
+        walk.files.iter().try_for_each(|(address, _)| self.files.remove_unkept(address))
     }
 
     /// Keeps the vectors with these keys only, in the caches of all embedders; without keys, none.

@@ -1,0 +1,160 @@
+"""The archive at size: generated sessions, archived, then searched in processes of their own.
+
+    python benches/archive.py --messages 1000000 --folder FOLDER
+
+Prints how fast it is made ready, its share of the said text on the disk, the time from opening to
+the first hit, p50 and p99 of 1,000 queries, and the resident memory after them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import commonplace
+from commonplace.engines.archive import ArchiveEngine
+
+SESSION = 1000
+SYLLABLES = [
+    "ka",
+    "lo",
+    "mi",
+    "ten",
+    "dra",
+    "sol",
+    "vi",
+    "re",
+    "pan",
+    "tu",
+    "gor",
+    "el",
+    "nas",
+    "qui",
+    "fe",
+    "bra",
+    "om",
+    "shi",
+    "wo",
+    "zal",
+]
+
+
+def words(count: int) -> list[str]:
+    """Return words of two to four syllables, the same for each run."""
+    chance = random.Random(7)
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(chance.choices(SYLLABLES, k=chance.randint(2, 4)))] = None
+    return list(found)
+
+
+def generate(root: Path, messages: int) -> int:
+    """Write sessions whose words are distributed as in a language; return the bytes said."""
+    vocabulary = words(120_000)
+    chance = random.Random(11)
+    ranks = [1 / (at + 2.7) for at in range(len(vocabulary))]
+    said = 0
+    for session in range(-(-messages // SESSION)):
+        folder = root / f"sessions/p{session % 50}/2025-{session % 12 + 1:02}-{session:06}"
+        folder.mkdir(parents=True)
+        topic = chance.choices(vocabulary, k=30)
+        drawn = chance.choices(vocabulary, weights=ranks, k=SESSION * 18)
+        lines = []
+        for at in range(min(SESSION, messages - session * SESSION)):
+            own = drawn[18 * at : 18 * at + chance.randint(4, 18)] + chance.choices(topic, k=3)
+            text = " ".join(own)
+            said += len(text)
+            stamp = f"2025-{session % 12 + 1:02}-{at % 28 + 1:02}T{at % 24:02}:00:00Z"
+            role = ("user", "assistant", "assistant")[at % 3]
+            lines.append(
+                json.dumps(
+                    {"role": role, "content": text, "session": f"s{session}", "timestamp": stamp}
+                )
+            )
+        (folder / "messages.jsonl").write_text("\n".join(lines) + "\n")
+    return said
+
+
+def make_ready(root: Path) -> float:
+    """Archive all sessions; return the seconds that it took."""
+    with commonplace.open(root, watch=False) as store:
+        engine = ArchiveEngine(store)
+        began = time.perf_counter()
+        held = 0
+        for path in sorted(root.rglob("messages.jsonl")):
+            data = path.read_bytes()
+            engine.add(path.relative_to(root).as_posix(), data)
+            held += len(data)
+        engine.commit()
+        return time.perf_counter() - began
+
+
+def query(root: Path, count: int) -> None:
+    """Open, search, and print the figures of this process as JSON."""
+    vocabulary = words(120_000)
+    chance = random.Random(23)
+    began = time.perf_counter()
+    store = commonplace.open(root, watch=False)
+    first = store.search("kalo miten drasol", archive="yes")
+    opening = time.perf_counter() - began
+    spent = []
+    for _ in range(count):
+        ranks = [int(len(vocabulary) ** chance.random()) - 1 for _ in range(chance.randint(2, 5))]
+        text = " ".join(vocabulary[rank] for rank in ranks)
+        began = time.perf_counter()
+        store.search(text)
+        spent.append(time.perf_counter() - began)
+    spent.sort()
+    status = Path("/proc/self/status").read_text()
+    resident = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+    anonymous = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
+    print(
+        json.dumps(
+            {
+                "first_hit_s": round(opening, 3),
+                "hits": len(first),
+                "p50_ms": round(1000 * spent[count // 2], 1),
+                "p99_ms": round(1000 * spent[int(count * 0.99)], 1),
+                "rss_mb": int(resident.split()[1]) >> 10,
+                "anonymous_mb": int(anonymous.split()[1]) >> 10,
+            }
+        )
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path, required=True, help="a folder with room")
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--only-query", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    root = given.folder / "memory"
+    if given.only_query:
+        query(root, given.queries)
+        return
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    said = generate(root, given.messages)
+    print(f"{given.messages:,} messages, {said / 1e6:.0f} MB said", flush=True)
+    spent = make_ready(root)
+    own = sum(file.stat().st_size for file in (root / ".commonplace").rglob("*") if file.is_file())
+    print(f"archived in {spent:.1f} s: {given.messages / spent:,.0f} messages/s")
+    print(f"on the disk {own / 1e6:.0f} MB, {own / said:.2f} of what was said", flush=True)
+    for run in ("cold", "warm"):
+        command = [sys.executable, __file__, "--folder", given.folder, "--only-query"]
+        command += ["--queries", str(given.queries)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        print(run, done.stdout.strip(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Search over any engine: candidates of the engine, exact ranking by the core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from commonplace._core import CollectionStats, QueryNames, SearchFilter, rank_candidates
+from commonplace.engines.protocol import CANDIDATES
+
+if TYPE_CHECKING:
+    from commonplace._core import EngineDocument, Hits, Weights
+    from commonplace.engines.protocol import Engine
+
+Unit = Literal["turn", "message"]
+
+# Best messages and turns that the core ranks by their neighbours
+WINDOW = 20
+# Candidates for each hit that is asked for beyond the window
+PER_HIT = CANDIDATES // WINDOW
+# So often more candidates are asked for, each time this many times as many
+ROUNDS = 3
+GROWTH = 6
+
+
+def search(
+    engine: Engine,
+    query: str,
+    limit: int = 10,
+    *,
+    unit: Unit = "turn",
+    filter: SearchFilter | None = None,
+    stats: CollectionStats | None = None,
+    weights: Weights | None = None,
+    fallback: bool = True,
+) -> Hits:
+    """Return up to `limit` sections and turns of an engine that answer `query`, best first.
+
+    Args:
+        engine: Where the documents are.
+        query: As for `Store.search`.
+        limit: Most hits.
+        unit: What a hit of a transcript is.
+        filter: Which documents may be found; sessions by their full ids.
+        stats: The statistics to score by; default: those of the engine.
+        weights: Those of the ranking.
+        fallback: Look for the words of a phrase that no text holds, as `Store.search` does.
+
+    Raises:
+        QueryError: The query is empty.
+    """
+    names = QueryNames(query, weights)
+    given = filter or SearchFilter()
+    restricted = names.restricted(given)
+    stats = stats or engine.statistics(names)
+    asked = _Asked(engine, names, stats, given, weights)
+    if isinstance(restricted, str) or limit == 0:
+        return asked.ranked([], limit, unit)
+    hits = asked.best(restricted, limit, unit)
+    if fallback and not hits and names.phrases:
+        # as the store does it, which says so in a note
+        asked.names = names.without_phrases()
+        hits = asked.best(restricted, limit, unit)
+    return hits
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A query to an engine."""
+
+    engine: Engine
+    names: QueryNames
+    stats: CollectionStats
+    filter: SearchFilter
+    weights: Weights | None
+
+    def ranked(self, documents: list[EngineDocument], limit: int, unit: Unit) -> Hits:
+        """Return the best of some documents."""
+        return rank_candidates(
+            documents,
+            self.names,
+            self.stats,
+            limit=limit,
+            filter=self.filter,
+            unit=unit,
+            weights=self.weights,
+        )
+
+    def best(self, filter: SearchFilter, limit: int, unit: Unit) -> Hits:
+        """Return the best documents of the engine."""
+        wanted = max(limit, WINDOW)
+        documents, messages = self._candidates(filter, wanted, unit)
+        if unit == "message":
+            return self.ranked(documents, limit, unit)
+        turns = {(one.path, one.start): one for one in documents}
+        keys: dict[tuple[str, int], None] = {}
+        sections: list[EngineDocument] = []
+        for hit in messages:
+            if len(keys) + len(sections) >= wanted:
+                break
+            document = turns[hit.path, hit.start]
+            if document.source == "note":
+                sections.append(document)
+            else:
+                keys[document.path, document.position[1]] = None
+        return self.ranked([*sections, *self.engine.turns(list(keys))], limit, unit)
+
+    def _candidates(
+        self, filter: SearchFilter, wanted: int, unit: Unit
+    ) -> tuple[list[EngineDocument], Hits]:
+        """Return candidates, and their exact ranking by message."""
+        count = max(CANDIDATES, wanted * PER_HIT)
+        for rounds in range(1, ROUNDS + 1):
+            documents = self.engine.candidates(self.names, self.stats, filter, count)
+            messages = self.ranked(documents, len(documents), "message")
+            # what is left out by its text or by the filter makes room for others
+            if (
+                rounds == ROUNDS
+                or len(documents) < count
+                or _enough(messages, documents, wanted, unit)
+            ):
+                break
+            count *= GROWTH
+        return documents, messages
+
+
+def _enough(
+    messages: Hits,
+    documents: list[EngineDocument],
+    wanted: int,
+    unit: Unit,
+) -> bool:
+    """Say whether the best are sure to be among the messages that were ranked."""
+    if unit == "message":
+        return len(messages) >= wanted
+    turns = {(one.path, one.start): (one.path, one.position[1], one.source) for one in documents}
+    return len({turns[hit.path, hit.start] for hit in messages}) >= wanted

@@ -1,0 +1,117 @@
+//! Archived files: transcripts whose documents are in the archive on the disk, not in this index.
+//!
+//! `.commonplace/archive/files.json` lists them with their size and time. A file that has changed
+//! since is indexed here again: what is in the archive of it counts no more. So each message is in
+//! exactly one of the two, whatever a crash has left of the move from one to the other.
+
+use std::io::Read as _;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use crate::catalog::{Catalog, FileMeta};
+use crate::error::{Error, Result};
+use crate::files::file_kind::FileKind;
+use crate::files::paths::OWN;
+use crate::files::root::{Root, Stat};
+
+/// Below [`OWN`].
+const LIST: &str = "archive/files.json";
+/// Why an archived file is left out of the index.
+pub(crate) const ARCHIVED: &str = "archive";
+
+/// What is known of an archived file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ArchivedFile {
+    /// Its size when it was archived.
+    pub size: u64,
+    /// Its modification time then, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Its number in the archive.
+    pub id: u64,
+    /// Messages that are in the archive.
+    pub messages: usize,
+    /// Its session record.
+    pub summary: String,
+    /// The times of its first and its last message, in milliseconds since 1970.
+    pub times: [Option<i64>; 2],
+}
+
+/// The list of archived files.
+#[derive(Debug, Default)]
+pub struct ArchivedFiles {
+    /// The stamps of the list when it was read; none where there is none.
+    stamp: Option<Stat>,
+    files: FxHashMap<String, ArchivedFile>,
+}
+
+impl ArchivedFiles {
+    /// Reads the list; what cannot be read archives nothing.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    pub fn open(root: &Root) -> Result<Self> {
+        let stamp = Self::stamp(root);
+        let mut text = String::new();
+        match root.open_own(&format!("{OWN}/{LIST}")) {
+            Err(Error::NotFound { .. }) => return Ok(Self::default()),
+            file => {
+                let read = file?.read_to_string(&mut text);
+                read.map_err(|error| Error::io("read", format!("{OWN}/{LIST}"), error))?;
+            }
+        }
+        let list: Value = serde_json::from_str(&text).unwrap_or_default();
+        let files = list["files"].as_object().into_iter().flatten();
+        let files = files.filter_map(|(path, file)| Some((path.clone(), archived_file(file)?)));
+        Ok(Self { stamp, files: files.collect() })
+    }
+
+    /// Returns the stamps of the list; none where there is none.
+    pub(crate) fn stamp(root: &Root) -> Option<Stat> {
+        root.stat_own(&format!("{OWN}/{LIST}")).ok()
+    }
+
+    /// Returns whether the list on the disk is another one by now.
+    pub(crate) fn has_changed(&self, root: &Root) -> bool {
+        Self::stamp(root) != self.stamp
+    }
+
+    /// Returns the archived file of this path, if it is as it was when it was archived.
+    pub(crate) fn get(&self, path: &str, stat: &Stat) -> Option<&ArchivedFile> {
+        let same = |file: &&ArchivedFile| (file.size, file.mtime_ns) == (stat.size, stat.mtime_ns);
+        self.files.get(path).filter(same)
+    }
+
+    /// Returns the files, in no order.
+    pub(crate) fn files(&self) -> &FxHashMap<String, ArchivedFile> {
+        &self.files
+    }
+}
+
+impl Catalog {
+    /// Returns whether what the archive has of a file counts: of a transcript only while this index
+    /// leaves it out.
+    pub(crate) fn is_archived(&self, path: &str) -> bool {
+        self.file(path).is_some_and(|file| {
+            file.left_out == Some(ARCHIVED) || file.kind != FileKind::Transcript
+        })
+    }
+
+    /// Returns what is known of a file that is in the archive, and not in this index.
+    pub(crate) fn archived_file(&self, file: &FileMeta) -> Option<&ArchivedFile> {
+        let is_left_out = file.left_out == Some(ARCHIVED);
+        self.archived.files.get(&file.path).filter(|_| is_left_out)
+    }
+}
+
+fn archived_file(file: &Value) -> Option<ArchivedFile> {
+    let time = |field: &str| file[field].as_i64();
+    Some(ArchivedFile {
+        size: file["size"].as_u64()?,
+        mtime_ns: file["mtime_ns"].as_i64()?,
+        id: file["id"].as_u64()?,
+        messages: usize::try_from(file["messages"].as_u64()?).ok()?,
+        summary: file["summary"].as_str()?.to_owned(),
+        times: [time("first"), time("last")],
+    })
+}
