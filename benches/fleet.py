@@ -103,6 +103,7 @@ def scale(given: argparse.Namespace) -> None:
     chosen = random.Random(7)
     words = [f"{a}{b}{c}" for a in "bdfgklmnprstvz" for b in "aeiou" for c in vocabulary()][:WORDS]
     shares = [1 / (place + 3) for place in range(len(words))]
+    texts = [" ".join(chosen.choices(words, shares, k=60)) for _ in range(5000)]
     with started(given.heap) as (tenants, cluster, root):
         begun = time.monotonic()
         names = [f"tenant {number}" for number in range(given.tenants)]
@@ -110,8 +111,8 @@ def scale(given: argparse.Namespace) -> None:
             folder = root / "root" / "tenants" / tenant_key(name)
             folder.mkdir(parents=True)
             for file in range(given.sections // 50):
-                texts = (" ".join(chosen.choices(words, shares, k=60)) for _ in range(50))
-                parts = "".join(f"# Part {at}\n\n{text}\n\n" for at, text in enumerate(texts))
+                own = enumerate(chosen.sample(texts, 50))
+                parts = "".join(f"# Part {at}\n\n{text}\n\n" for at, text in own)
                 (folder / f"n{file}.md").write_text(parts)
         print(f"written in {time.monotonic() - begun:.0f} s", flush=True)
         loaded = _load(tenants.process, names, given.minutes * 60)

@@ -202,12 +202,26 @@ def _score(query: Json, source: Json) -> float | None:  # noqa: PLR0911 - one a 
         "term": lambda one: bool(one == wanted_value),
         "terms": lambda one: one in wanted_value,
         "prefix": lambda one: bool(one.startswith(wanted_value["value"])),
-        "fuzzy": lambda one: bool(one == wanted_value["value"]),
+        "fuzzy": lambda one: (
+            one[:1] == wanted_value["value"][:1]
+            and _distance(one, wanted_value["value"]) <= wanted_value["fuzziness"]
+        ),
         "range": lambda one: bool(
             wanted_value.get("gte", one) <= one < wanted_value.get("lt", one + 1)
         ),
     }[kind]
     return 0.0 if any(passes(one) for one in _values(source, name)) else None
+
+
+def _distance(one: str, other: str) -> int:
+    """Return how many letters have to be added, removed or changed."""
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        before, row = row, [at]
+        for place, wanted in enumerate(other, 1):
+            kept = before[place - 1] + (letter != wanted)
+            row.append(min(before[place] + 1, row[-1] + 1, kept))
+    return row[-1]
 
 
 def _aggregate(told: Json, sources: list[Json]) -> Json:

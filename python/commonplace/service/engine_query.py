@@ -16,6 +16,12 @@ FIELDS = (
 )
 PIVOT = 1.3
 """`k1` of the ranking."""
+PATTERN = "~"
+"""Before the name of a pattern."""
+BESIDE = {"c": "b", "w": "v"}
+"""Letters of names in the text, and of those that are only beside it."""
+FIELD_LETTERS = {"heading": "h", "title": "h", "speaker": "p"}
+"""Letters of names in one field."""
 LONGEST_NAME = 1000
 """Bytes of a name; what is longer is no word that anybody looks for."""
 MOST_CLAUSES = 900
@@ -54,7 +60,10 @@ def filters_of(filter: SearchFilter, source: str | None = None) -> tuple[list[Js
         if filter.until is not None:
             bounds["lt"] = round(filter.until * 1000)
         must.append({"range": {"time": bounds}})
-    names = ("role", "session", "category")
+    if filter.session:
+        files = {"terms": {"path": list(filter.session_transcripts)}}
+        must.append(any_of([{"term": {"session": filter.session}}, files]))
+    names = ("role", "category")
     must += [{"term": {name: value}} for name in names if (value := getattr(filter, name))]
     return must, must_not
 
@@ -69,7 +78,8 @@ def counts_body(names: QueryNames, tools: bool, *, totals: bool) -> Json:
     """
     counted: Json = {f"n{at}": {"term": {"names": name}} for at, name in _numbered(names.names)}
     for at, pattern in enumerate(names.patterns):
-        counted[f"p{at}"] = pattern_query(pattern)
+        for letter in "wv":
+            counted[f"{letter}{at}"] = pattern_query(pattern, letter)
     aggregations: Json = {}
     if counted:
         aggregations["counts"] = {"filters": {"filters": counted}}
@@ -101,7 +111,10 @@ def stats_of(names: QueryNames, answer: Json, totals: CollectionStats | None) ->
     counts = found.get("counts", {}).get("buckets", {})
     doc_freqs = {name: counts[f"n{at}"]["doc_count"] for at, name in _numbered(names.names)}
     for at, pattern in enumerate(names.patterns):
-        doc_freqs[f"~{pattern[0]}"] = counts[f"p{at}"]["doc_count"]
+        doc_freqs[f"{PATTERN}{pattern[0]}"] = (
+            # what stands beside the text counts only where no text has it
+            counts[f"w{at}"]["doc_count"] or counts[f"v{at}"]["doc_count"]
+        )
     if totals is None:
         lengths = {name: int(found[f"sum_{name}"]["value"]) for name in FIELDS}
         docs = {name: int(found[f"has_{name}"]["value"]) for name in FIELDS}
@@ -117,7 +130,6 @@ def candidates_body(
     size: int,
     *,
     tools: bool,
-    phrases: bool,
 ) -> Json:
     """Return the request for the best documents of a query.
 
@@ -127,26 +139,28 @@ def candidates_body(
         filter: Which may be found.
         size: Most documents.
         tools: Find what is of tools, in place of the rest.
-        phrases: Only what has the words of its phrases.
     """
-    weights = sorted(names.weights(stats), key=lambda one: -one[1])[:MOST_CLAUSES]
+    weighted = dict(names.weights(stats))
+    best = sorted(weighted.items(), key=lambda one: -one[1])[: MOST_CLAUSES // 2]
     should: list[Json] = [
         {
             "rank_feature": {
-                "field": f"features.{feature(name)}",
+                "field": f"features.{feature(own)}",
                 "boost": weight,
                 "saturation": {"pivot": PIVOT},
             }
         }
-        for name, weight in weights
-        if weight > 0
+        for name, weight in best
+        if weight > 0 and name[0] != PATTERN
+        # what stands beside the text has a name of its own
+        for own in (name, BESIDE[name[0]] + name[1:] if name[0] in BESIDE else None)
+        if own
     ]
-    should += [
-        {"constant_score": {"filter": pattern_query(pattern), "boost": 2.0}}
-        for pattern in names.patterns
-    ]
+    for pattern in names.patterns:
+        boost = max(weighted.get(f"{PATTERN}{pattern[0]}", 1.0), 0.01)
+        should.append({"constant_score": {"filter": pattern_query(pattern), "boost": boost}})
     must, must_not = filters_of(filter, "tool" if tools else None)
-    for phrase in names.phrases if phrases else ():
+    for phrase in names.phrases:
         must += [{"terms": {"names": list(pair)}} for pair in phrase]
     query: Json = {"filter": must, "must_not": must_not}
     if should:
@@ -176,21 +190,24 @@ def turns_body(turns: list[tuple[str, int]], size: int) -> Json:
     }
 
 
-def pattern_query(pattern: tuple[str, str, int, list[str]]) -> Json:
-    """Return the query for documents with a word that fits a pattern."""
-    _, kind, typos, terms = pattern
+def pattern_query(pattern: tuple[str, str, int, list[str]], letters: str = "wv") -> Json:
+    """Return the query for documents with a word that fits a pattern.
+
+    Args:
+        pattern: Of the query.
+        letters: Of the names: words in the text, words beside it.
+    """
+    name, kind, typos, terms = pattern
     if kind == "field":
-        return {"terms": {"names": terms or [""]}}
-    # a word is named by itself, or by its spelling where it has a stem
-    names = [f"{letter}{term}" for term in terms for letter in "cbwv"]
+        letter = FIELD_LETTERS.get(name.partition(":")[0])
+        own = [letter + term for term in terms if term[0] in BESIDE] if letter else terms
+        return {"terms": {"names": own or [""]}}
+    # words as they are spelled, in the text and beside it
+    names = [f"{letter}{term}" for term in terms for letter in letters]
     if kind == "prefix":
         return any_of([{"prefix": {"names": {"value": name}}} for name in names])
-    return any_of(
-        [
-            {"fuzzy": {"names": {"value": name, "fuzziness": typos, "prefix_length": 1}}}
-            for name in names
-        ]
-    )
+    near = {"fuzziness": typos, "prefix_length": 1, "transpositions": False, "max_expansions": 256}
+    return any_of([{"fuzzy": {"names": {"value": name, **near}}} for name in names])
 
 
 def any_of(clauses: list[Json]) -> Json:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from commonplace._core import CollectionStats, EngineDocument, QueryNames, rank_candidates
+from commonplace._core import CollectionStats, EngineDocument, QueryNames
+from commonplace.engines import search
 from commonplace.errors import CommonplaceError
 from commonplace.search_filter import given_filter
 from commonplace.service import engine_query as engine
@@ -28,10 +29,8 @@ if TYPE_CHECKING:
     from commonplace.search_filter import FilterFields
     from commonplace.store import Unit
 
-CANDIDATES = 30
-"""Documents that are ranked besides two for each hit that is wanted."""
-MOST_MESSAGES = 2000
-"""Messages of the turns of candidates."""
+MOST_CANDIDATES = 10_000
+"""Documents that an engine returns at once."""
 MOST_DRIFT = 0.1
 """By which an average length may have moved before all documents are encoded anew."""
 TOTALS_FROM, TOTALS_KEPT = 20_000, 10.0
@@ -66,8 +65,53 @@ class FoundHits(Sequence["Hit"]):
         return iter(self._hits)
 
 
+class TenantEngine:
+    """The documents of one tenant in the engine, for `commonplace.engines.search`.
+
+    It finds and counts. What changes goes by way of `Indexer`, for files are the truth.
+
+    Args:
+        searcher: Asks the engine.
+        tenant: The key of the tenant.
+        tools: Find what is of tools, in place of the rest.
+    """
+
+    def __init__(self, searcher: Searcher, tenant: str, *, tools: bool = False) -> None:
+        self._searcher, self._tenant, self._tools = searcher, tenant, tools
+        self.complete = True
+        """Whether the tenant is indexed as a whole; known once statistics were asked for."""
+        self.records: dict[tuple[str, int], str] = {}
+        """Records of what was found, by path and first byte."""
+
+    def statistics(self, names: QueryNames) -> CollectionStats:
+        """Return the documents of the tenant, the lengths of fields, and each name's count."""
+        stats, self.complete = self._searcher.statistics(self._tenant, names, tools=self._tools)
+        return stats
+
+    def candidates(
+        self, names: QueryNames, stats: CollectionStats, filter: SearchFilter, count: int
+    ) -> list[EngineDocument]:
+        """Return the documents that score best."""
+        size = min(count, MOST_CANDIDATES)
+        body = engine.candidates_body(names, stats, filter, size, tools=self._tools)
+        return self._documents(body)
+
+    def turns(self, keys: Sequence[tuple[str, int]]) -> list[EngineDocument]:
+        """Return all documents of some turns."""
+        return self._documents(engine.turns_body([*keys], MOST_CANDIDATES)) if keys else []
+
+    def _documents(self, body: engine.Json) -> list[EngineDocument]:
+        (found,) = self._searcher.ask(self._tenant, [body])
+        documents = []
+        for hit in found["hits"]["hits"]:
+            document = read_record(hit["_source"])
+            self.records[document.path, document.start] = hit["_source"]["record"]
+            documents.append(document)
+        return documents
+
+
 class Searcher:
-    """Searches the documents of a tenant in the engine.
+    """Searches the documents of tenants in the engine.
 
     Args:
         client: The search engine.
@@ -91,14 +135,10 @@ class Searcher:
             EngineUnavailable: The engine does not answer as a whole.
             QueryError: The query is empty, or nothing can pass the filter.
         """
-        names = QueryNames(query)
-        restricted = names.restricted(filter)
-        if isinstance(restricted, str):
-            return FoundHits([], "fresh", 0.0, [restricted])
-        answers = [self._search(store, names, (query, limit, unit), restricted, tools=False)]
-        if restricted.tools:
-            asked: tuple[str, int, Unit] = (query, limit, "message")
-            answers.append(self._search(store, names, asked, restricted, tools=True))
+        answers = [self._search(store, query, limit, unit, filter, tools=False)]
+        if filter.tools:
+            # what is of tools is found by message
+            answers.append(self._search(store, query, limit, "message", filter, tools=True))
         hits = sorted(
             (hit for one in answers for hit in one),
             key=lambda hit: (-hit.score, hit.path, hit.start),
@@ -111,41 +151,30 @@ class Searcher:
     def _search(
         self,
         store: TenantStore,
-        names: QueryNames,
-        asked: tuple[str, int, Unit],
+        query: str,
+        limit: int,
+        unit: Unit,
         filter: SearchFilter,
         *,
         tools: bool,
     ) -> FoundHits:
-        query, limit, unit = asked
-        stats, complete = self._stats(store.tenant, names, tools=tools)
-        # more where some are left out for what they say
-        size = (2 * limit + CANDIDATES) * (3 if names.excludes or names.phrases else 1)
-        # a phrase that nothing holds is looked for by its words, as at home
-        for phrases in (True, False) if names.phrases else (False,):
-            body = engine.candidates_body(names, stats, filter, size, tools=tools, phrases=phrases)
-            (found,) = self._ask(store.tenant, [body])
-            records = {hit["_id"]: hit["_source"] for hit in found["hits"]["hits"]}
-            documents = {own: read_record(one) for own, one in records.items()}
-            if unit == "turn" and not tools:
-                self._add_turns(store.tenant, records, documents)
-            ranked = rank_candidates(
-                [*documents.values()], query, stats, limit=limit, filter=filter, unit=unit
-            )
-            if ranked:
-                break
-        hits, gone = _standing(store, ranked, records, documents)
+        own = TenantEngine(self, store.tenant, tools=tools)
+        ranked = search(own, query, limit, unit=unit, filter=filter)
+        hits, gone = _standing(store, ranked, own.records)
         notes = list(ranked.notes)
-        if not complete:
+        if not own.complete:
             notes.append(BEING_INDEXED)
         if gone:
             notes.append(f"left out, for they have changed since they were indexed: {gone}")
         freshness: Any = "stale" if gone else "fresh"
         return FoundHits(
-            hits, freshness if complete else "partial", ranked.confidence if hits else 0.0, notes
+            hits,
+            freshness if own.complete else "partial",
+            ranked.confidence if hits else 0.0,
+            notes,
         )
 
-    def _stats(
+    def statistics(
         self, tenant: str, names: QueryNames, *, tools: bool
     ) -> tuple[CollectionStats, bool]:
         """Return the statistics of a query, and whether the tenant is indexed as a whole."""
@@ -156,7 +185,7 @@ class Searcher:
             kept = None
         about = {"size": 1, "query": {"term": {"kind": TENANT}}}
         counts = engine.counts_body(names, tools, totals=kept is None)
-        counted, tenants = self._ask(tenant, [counts, about])
+        counted, tenants = self.ask(tenant, [counts, about])
         stats = engine.stats_of(names, counted, kept)
         if kept is None and stats.documents >= TOTALS_FROM:
             with self._lock:
@@ -169,22 +198,12 @@ class Searcher:
             self.on_incomplete(tenant)
         return stats, complete
 
-    def _add_turns(
-        self, tenant: str, records: dict[str, Any], documents: dict[str, EngineDocument]
-    ) -> None:
-        """Add the other messages of the turns of candidates."""
-        turns = {
-            (one.path, one.position[1]) for one in documents.values() if one.source == "message"
-        }
-        if not turns:
-            return
-        (found,) = self._ask(tenant, [engine.turns_body(sorted(turns), MOST_MESSAGES)])
-        for hit in found["hits"]["hits"]:
-            if hit["_id"] not in records:
-                records[hit["_id"]] = hit["_source"]
-                documents[hit["_id"]] = read_record(hit["_source"])
+    def ask(self, tenant: str, bodies: list[engine.Json]) -> list[engine.Json]:
+        """Return answers to search requests of a tenant.
 
-    def _ask(self, tenant: str, bodies: list[engine.Json]) -> list[engine.Json]:
+        Raises:
+            EngineUnavailable: Not all were answered as a whole.
+        """
         try:
             return self._client.search(tenant, bodies)
         except IndexMissing:
@@ -227,34 +246,28 @@ class TenantStore(Store):
 
 
 def _standing(
-    store: TenantStore,
-    hits: Sequence[Hit],
-    records: dict[str, Any],
-    documents: dict[str, EngineDocument],
+    store: TenantStore, hits: Sequence[Hit], records: dict[tuple[str, int], str]
 ) -> tuple[list[Hit], int]:
     """Return the hits that stand in the files as they did when indexed, and how many do not."""
     standing: list[Hit] = []
-    by_path: dict[str, list[str]] = {}
-    for own, document in documents.items():
-        by_path.setdefault(document.path, []).append(own)
+    starts: dict[str, list[int]] = {}
+    for path, start in records:
+        starts.setdefault(path, []).append(start)
     for hit in hits:
-        parts = [
-            own
-            for own in by_path.get(hit.path, ())
-            if hit.start <= documents[own].start < max(hit.end, hit.start + 1)
-        ]
-        if all(_stands(store, documents[own], records[own]["record"]) for own in parts):
+        end = max(hit.end, hit.start + 1)
+        parts = [start for start in starts.get(hit.path, ()) if hit.start <= start < end]
+        if all(_stands(store, hit.path, start, records[hit.path, start]) for start in parts):
             standing.append(hit)
     return standing, len(hits) - len(standing)
 
 
-def _stands(store: TenantStore, document: EngineDocument, record: str) -> bool:
+def _stands(store: TenantStore, path: str, start: int, record: str) -> bool:
     """Say whether a file still says what a document was made of."""
     told = bytes_of(record)
     try:
-        if document.path.endswith(".jsonl"):
-            (line,) = store.lines_at(document.path, [document.start])
+        if path.endswith(".jsonl"):
+            (line,) = store.lines_at(path, [start])
             return line.startswith(told)
-        return store.data(document.path)[document.start :].startswith(told)
+        return store.data(path)[start:].startswith(told)
     except (CommonplaceError, OSError):
         return False
