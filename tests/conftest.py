@@ -27,6 +27,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs a part of Linux elsewhere; why is in the summary (`-ra`)."""
     if (mark := item.get_closest_marker("linux")) and sys.platform != "linux":
         pytest.skip(f"needs {mark.args[0]}, which only Linux has")
+    if item.get_closest_marker("fleet") and "fleet" not in str(item.config.option.markexpr):
+        pytest.skip("runs a search engine, for minutes: make test-fleet")
 
 
 @pytest.fixture

@@ -124,6 +124,20 @@ class Files:
         """
         return self._core.read(self.relative(path), version)
 
+    def data(self, path: GivenPath) -> bytes:
+        r"""Return what a file holds, byte by byte.
+
+        Raises:
+            NotFound, Refused, MemoryLimit: As for `read`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "four")
+        >>> store.data("a.md")
+        b'four'
+        """
+        return self._core.read_bytes(self.relative(path))
+
     def read_to_change(self, path: GivenPath) -> tuple[str, str]:
         r"""Return the text of a file and its version, for a `write` with `expected_version`.
 

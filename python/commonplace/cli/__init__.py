@@ -55,7 +55,7 @@ def _run(arguments: Sequence[str]) -> int:
     from commonplace.cli import memory_commands  # noqa: F401
 
     # isort: split
-    from commonplace.cli import door_commands, export_commands, mcp_command  # noqa: F401
+    from commonplace.cli import door_commands, export_commands, mcp_command, serve_command  # noqa: F401
 
     # isort: split
     from commonplace.cli import web_command  # noqa: F401

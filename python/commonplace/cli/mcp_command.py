@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from commonplace.cli.options import KEEP_SECRETS
+from commonplace.cli.options import KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, opened, print_message
-from commonplace.cli.parser import RootOptions, UsageError, argument, command, count
+from commonplace.cli.parser import RootOptions, UsageError, argument, command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ SYSTEM = argument(
     "its agent or session, where it has one.",
 )
 HTTP = argument("--http", action="store_true", help="Serve over HTTP, at /mcp.")
-HOST = argument("--host", default="127.0.0.1", help="Address to listen on. Default: 127.0.0.1.")
-PORT = argument("--port", type=count(1), default=8765, help="Port to listen on. Default: 8765.")
 NAME = argument(
     "--name",
     dest="names",
@@ -32,7 +30,7 @@ NAME = argument(
 )
 
 
-@command(SYSTEM, HTTP, HOST, PORT, NAME, KEEP_SECRETS)
+@command(SYSTEM, HTTP, LISTEN_HOST, LISTEN_PORT, NAME, KEEP_SECRETS)
 def mcp(
     opening: RootOptions,
     *,

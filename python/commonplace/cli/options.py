@@ -93,6 +93,13 @@ WHERE = argument(
     "where", metavar="PATH[#L10[-L20]]", completer=FILES, help="A file, or lines of it."
 )
 LINES = argument("--lines", metavar="10[-20]", help="Only these lines.")
+# Where a server listens
+LISTEN_HOST = argument(
+    "--host", default="127.0.0.1", help="Address to listen on. Default: 127.0.0.1."
+)
+LISTEN_PORT = argument(
+    "--port", type=count(1), default=8765, help="Port to listen on. Default: 8765."
+)
 FIXED = argument("--fixed", "-F", action="store_true", help="Take the pattern literally.")
 ANY_CASE = argument(
     "--ignore-case", "-i", dest="any_case", action="store_true", help="Ignore case."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -14,10 +14,11 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import RequestParams
 from starlette.responses import PlainTextResponse
 
-from commonplace.doors.mcp.methods import INSTRUCTIONS, Methods, RpcError, stateless_fields
+from commonplace.doors.mcp.methods import INSTRUCTIONS, Methods, Params, RpcError, stateless_fields
 from commonplace.errors import Refused
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -64,14 +65,6 @@ def app(
             f"{host} can be reached from other machines: give a token in "
             "COMMONPLACE_MCP_TOKEN, or listen on 127.0.0.1"
         )
-    server: Server[Any] = Server(
-        methods.info["name"],
-        version=methods.info["version"],
-        title=methods.info["title"],
-        instructions=INSTRUCTIONS,
-    )
-    for method in methods.table:
-        server.add_request_handler(method, AnyParams, _handler(methods, method))
     # a page of a browser may not call it, nor a name that was bent to this address
     own = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
     known = [f"[{host}]:*" if ":" in host else f"{host}:*", *names]
@@ -80,14 +73,38 @@ def app(
         allowed_hosts=[*own, *known],
         allowed_origins=[f"http://{name}" for name in own],
     )
-    served: ASGIApp = server.streamable_http_app(
+    served: ASGIApp = streamable(methods, methods.answer, security)
+    return BearerToken(served, token) if token else served
+
+
+def streamable(
+    methods: Methods,
+    answer: Callable[[str, Params], dict[str, Any]],
+    security: TransportSecuritySettings | None = None,
+) -> Starlette:
+    """Return an ASGI application of the SDK at `/mcp`, stateless, whose answers are JSON.
+
+    Args:
+        methods: Says which methods there are, and who answers.
+        answer: Gives the result of a request, in a thread.
+        security: Who may call, by `Host` and `Origin`; None: anybody, as where a token is asked.
+    """
+    server: Server[Any] = Server(
+        methods.info["name"],
+        version=methods.info["version"],
+        title=methods.info["title"],
+        instructions=INSTRUCTIONS,
+    )
+    for method in methods.table:
+        server.add_request_handler(method, AnyParams, _handler(answer, method))
+    return server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,
         max_request_body_size=LARGEST_REQUEST,
-        transport_security=security,
+        transport_security=security
+        or TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return BearerToken(served, token) if token else served
 
 
 def serve(
@@ -106,13 +123,13 @@ def serve(
         methods.close()
 
 
-def _handler(methods: Methods, method: str) -> Any:
+def _handler(answer: Callable[[str, Params], dict[str, Any]], method: str) -> Any:
     """Return the handler of a method; the answer is made in a thread."""
 
     async def handle(_: Any, params: AnyParams) -> dict[str, Any]:
         given = params.model_dump(by_alias=True, exclude_unset=True)
         try:
-            found = await anyio.to_thread.run_sync(methods.answer, method, given)
+            found = await anyio.to_thread.run_sync(answer, method, given)
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from error
         # the SDK takes away what the version of the request does not have

@@ -1,0 +1,185 @@
+"""Command `serve`: the service for many tenants, its access tokens, and upkeep of its index."""
+
+from __future__ import annotations
+
+import sys
+
+from commonplace.cli.options import LISTEN_HOST, LISTEN_PORT
+from commonplace.cli.output import FOUND, emit, print_message
+from commonplace.cli.parser import JSON, RootOptions, UsageError, argument, command, count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.service.opensearch import OpenSearch
+    from commonplace.service.process import Process
+    from commonplace.service.tokens import Tokens
+
+ACTION = argument(
+    "action",
+    nargs="*",
+    metavar="ACTION",
+    help="Nothing: serve. Or `token new`, `token list`, `token revoke ID`, `rebuild` (compare the "
+    "files of all tenants, or of --tenant, with the index), `reindex` (make the index anew).",
+)
+ENGINE = argument(
+    "--engine",
+    metavar="URL",
+    help="OpenSearch, or several nodes with commas between. Default: $COMMONPLACE_ENGINE; without "
+    "one each tenant is ranked in this process.",
+)
+PREFIX = argument(
+    "--index", default="commonplace", metavar="NAME", help="Name of the index in the engine."
+)
+REPLICAS = argument(
+    "--replicas", type=count(0), default=1, help="Copies of a new index beside the first."
+)
+RATE = argument(
+    "--rate", type=count(1), default=100, help="Calls of one tenant in a second. Default: 100."
+)
+LARGEST = argument(
+    "--largest", type=count(1), default=4, metavar="MB", help="Largest request. Default: 4 MB."
+)
+TENANT = argument("--tenant", metavar="NAME", help="Whose token it is, or whose files are meant.")
+AGENT = argument("--agent", default="default", metavar="NAME", help="Who will use the token.")
+SCOPES = argument(
+    "--scope",
+    dest="scopes",
+    action="append",
+    choices=["read", "write", "forget"],
+    help="What the token allows; may be repeated. Default: read and write.",
+)
+DAYS = argument("--days", type=count(1), help="How long the token holds. Default: until revoked.")
+
+
+@command(
+    *(ACTION, ENGINE, PREFIX, REPLICAS, LISTEN_HOST, LISTEN_PORT, RATE, LARGEST),
+    *(TENANT, AGENT, SCOPES, DAYS, JSON),
+)
+def serve(
+    opening: RootOptions,
+    *,
+    action: list[str],
+    engine: str | None,
+    index: str,
+    replicas: int,
+    host: str,
+    port: int,
+    rate: int,
+    largest: int,
+    tenant: str | None,
+    agent: str,
+    scopes: list[str] | None,
+    days: int | None,
+    as_json: bool,
+) -> int:
+    """Serve the memories of many tenants over HTTP and MCP, with a token for each.
+
+    The folder given as --root holds a folder for each tenant, and what the service keeps itself.
+    """
+    root = _root(opening)
+    try:
+        from commonplace.service.limits import Limits
+        from commonplace.service.opensearch import OpenSearch
+        from commonplace.service.process import Process
+    except ModuleNotFoundError as error:
+        told = f"serve needs {error.name}: pip install 'commonplace[serve]'"
+        raise UsageError(told) from None
+    import os
+
+    url = engine or os.environ.get("COMMONPLACE_ENGINE")
+    client = OpenSearch(url, prefix=index, replicas=replicas) if url else None
+    process = Process(root, client, limits=Limits(rate, 2 * rate))
+    match action:
+        case []:
+            return _serve(process, host, port, largest << 20)
+        case ["token", *rest]:
+            return _token(process.tokens, rest, tenant, agent, scopes, days, as_json)
+        case ["rebuild"] | ["reindex"]:
+            return _rebuild(process, client, tenant, anew=action == ["reindex"])
+    raise UsageError(f"serve {' '.join(action)}: there is no such action; see serve --help")
+
+
+def _root(opening: RootOptions) -> Path:
+    from pathlib import Path
+
+    from commonplace.store import find_root
+
+    return Path(opening.root) if opening.root else find_root()
+
+
+def _serve(process: Process, host: str, port: int, largest: int) -> int:
+    """Serve until the process is told to end."""
+    import logging
+
+    from commonplace.service.app import run
+
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+    print_message(f"serving at http://{host}:{port}/v1 and /mcp")
+    run(process, host, port, largest)
+    return FOUND
+
+
+def _token(
+    tokens: Tokens,
+    action: list[str],
+    tenant: str | None,
+    agent: str,
+    scopes: list[str] | None,
+    days: int | None,
+    as_json: bool,
+) -> int:
+    """Make, list or revoke tokens."""
+    match action:
+        case ["new"]:
+            if not tenant:
+                raise UsageError("token new: say whose it is with --tenant")
+            given = tuple(dict.fromkeys(scopes or ("read", "write")))
+            token, grant = tokens.new(tenant, agent, given, days)  # type: ignore[arg-type]
+            if as_json:
+                emit({"token": token, "id": grant.id, "tenant": tenant, "key": grant.key})
+            else:
+                print(token)
+        case ["list"]:
+            for grant in tokens.list():
+                told = {
+                    "id": grant.id,
+                    "tenant": grant.tenant,
+                    "agent": grant.agent,
+                    "scopes": list(grant.scopes),
+                    "expires": grant.expires,
+                }
+                if as_json:
+                    emit(told)
+                else:
+                    print(grant.id, ",".join(grant.scopes), repr(grant.tenant), repr(grant.agent))
+        case ["revoke", own]:
+            tokens.revoke(own)
+        case _:
+            raise UsageError("token: new, list, or revoke with its ID")
+    return FOUND
+
+
+def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *, anew: bool) -> int:
+    """Compare files with the index, or make the index anew beside the one that serves."""
+    from commonplace.service.indexer import Indexer
+    from commonplace.service.tokens import tenant_key
+
+    if client is None:
+        raise UsageError("say where the search engine is: --engine URL")
+    client.prepare()
+    keys = [tenant_key(tenant)] if tenant else list(process.stores.tenants())
+    if anew:
+        keys = list(process.stores.tenants())
+        shadow = client.shadow()
+        beside = Indexer(shadow, process.stores)
+        for key in keys:
+            beside.rebuild(key)
+        client.swap(shadow, keys)
+    # and what has changed meanwhile
+    for key in keys:
+        process.indexer.rebuild(key)
+    print_message(f"indexed {len(keys)} tenants")
+    process.close()
+    return FOUND

@@ -1,0 +1,135 @@
+"""The service as an ASGI application: its routes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+from commonplace.errors import CommonplaceError
+from commonplace.service.answers import answer, refusal, told_refusal
+from commonplace.service.call_table import CALLS, openapi
+from commonplace.service.calls import Caller
+from commonplace.service.gate import BODY_PATIENCE, LARGEST_BODY, Gate
+from commonplace.service.mcp import GRANT, mcp_app
+from commonplace.service.process import Process
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+MOST_CONNECTIONS = 1000
+"""Requests that are open at once; beyond it the answer is 503."""
+THREADS = 64
+"""Calls that run at once; a tenant may have a part of them."""
+
+
+def application(
+    process: Process, *, largest: int = LARGEST_BODY, patience: float = BODY_PATIENCE
+) -> ASGIApp:
+    """Return the service as an ASGI application.
+
+    Args:
+        process: What it is made of; it is started and closed with the application.
+        largest: Bytes of a request.
+        patience: Seconds in which the body of a request has to be there.
+    """
+    names = frozenset(CALLS) | {"mcp", "healthz", "metrics", "openapi.json"}
+    inner = _Routes(process).app
+    return Gate(inner, process.tokens, process.limits, process.metrics, names, largest, patience)
+
+
+def run(process: Process, host: str, port: int, largest: int = LARGEST_BODY) -> None:
+    """Serve until the process is told to end.
+
+    Args:
+        process: What is served.
+        host: The address to listen on.
+        port: Its port.
+        largest: Bytes of a request.
+    """
+    uvicorn.run(
+        application(process, largest=largest),
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+    )
+
+
+class _Mcp:
+    """The MCP server, told whose token a request has."""
+
+    def __init__(self, app: Starlette) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        GRANT.set(scope["state"]["grant"])
+        await self.app(scope, receive, send)
+
+
+class _Routes:
+    """What answers to each path."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._threads = CapacityLimiter(THREADS)
+        self._description = openapi()
+        self._mcp = _Mcp(mcp_app(process.service))
+        routes = [
+            Route("/v1/{call}", self._call, methods=["POST"]),
+            Route("/mcp", self._mcp),
+            Route("/healthz", self._health),
+            Route("/metrics", self._metrics),
+            Route("/openapi.json", self._described),
+        ]
+        self.app = Starlette(routes=routes, lifespan=self._lifespan)
+
+    async def _call(self, request: Request) -> Response:
+        name = request.path_params["call"]
+        if name not in CALLS:
+            return told_refusal(404, "call", f"there is no call {name!r:.100}: see /openapi.json")
+        caller = Caller(request.state.grant, request.headers.get("idempotency-key"))
+        body = await request.body()
+        try:
+            found = await to_thread.run_sync(
+                lambda: CALLS[name].run(self._process.service, caller, body), limiter=self._threads
+            )
+        except Exception as error:  # noqa: BLE001 - told by its status, and ours are logged
+            if not isinstance(error, CommonplaceError | ValueError | TypeError):
+                self._process.metrics.failed(name, error)
+            return refusal(error, str(self._process.stores.folder / caller.tenant))
+        if found.get("freshness") == "stale":
+            self._process.metrics.stale()
+        return answer(found)
+
+    async def _health(self, _: Request) -> Response:
+        state = "none"
+        if self._process.engine:
+            state = await to_thread.run_sync(self._process.engine.state)
+        return answer({"status": "ok", "engine": state})
+
+    async def _metrics(self, _: Request) -> Response:
+        return Response(self._process.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def _described(self, _: Request) -> Response:
+        return answer(self._description)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        inner = self._mcp.app
+        async with inner.router.lifespan_context(inner):
+            await to_thread.run_sync(self._process.start)
+            try:
+                yield
+            finally:
+                await to_thread.run_sync(self._process.close)

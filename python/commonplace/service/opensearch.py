@@ -1,0 +1,423 @@
+"""Client of OpenSearch by plain HTTP and JSON, in the form that managed services take as well.
+
+Nothing here knows what a document means, and no call that touches documents is made but by
+`commonplace.service.scope`.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import orjson
+import urllib3
+
+from commonplace.errors import CommonplaceError, FormatError
+from commonplace.service import scope
+from commonplace.service.engine_query import FIELDS
+from commonplace.service.scope import Call, Get, Put, Remove, Search
+
+MAPPING_VERSION = 1
+"""Raised when documents are indexed in another way; then all are indexed anew (`serve reindex`)."""
+MAPPING: dict[str, Any] = {
+    "_meta": {"commonplace": MAPPING_VERSION},
+    "dynamic": False,
+    "_routing": {"required": True},
+    # what is scored is never read back
+    "_source": {"excludes": ["features", "names"]},
+    "properties": {
+        "tenant": {"type": "keyword"},
+        "kind": {"type": "keyword"},
+        "path": {"type": "keyword"},
+        "folders": {"type": "keyword"},
+        "source": {"type": "keyword"},
+        "role": {"type": "keyword"},
+        "session": {"type": "keyword"},
+        "category": {"type": "keyword"},
+        "time": {"type": "long"},
+        "start": {"type": "long"},
+        "place": {"type": "integer"},
+        "turn": {"type": "integer"},
+        "names": {"type": "keyword", "doc_values": False},
+        "features": {"type": "rank_features"},
+        "lengths": {"properties": {name: {"type": "integer"} for name in FIELDS}},
+    },
+}
+RETRIED = {408, 429, 502, 503, 504}
+ATTEMPTS = 4
+BULK_BYTES = 4 << 20
+
+
+Found = TypeVar("Found")
+
+
+class EngineUnavailable(CommonplaceError, OSError):
+    """The search engine does not answer, or not as a whole; files can be read and written."""
+
+    code = "engine"
+
+
+class IndexMissing(EngineUnavailable):
+    """The index or a tenant's alias is not there; it is made anew from the files."""
+
+
+class OpenSearch:
+    """One index of a cluster, with an alias for each tenant.
+
+    Args:
+        url: Where it answers; several nodes are separated by commas.
+        prefix: What the names of the index and its aliases begin with.
+        replicas: Copies of each shard; 1 survives the loss of a node.
+        shards: Of a new index.
+        timeout: Seconds that a call may take.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str = "commonplace",
+        replicas: int = 1,
+        shards: int = 3,
+        timeout: float = 10.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.prefix = prefix
+        self._urls = [one.strip().rstrip("/") for one in url.split(",") if one.strip()]
+        self._replicas, self._shards = replicas, shards
+        self._timeout = timeout
+        self._pool = urllib3.PoolManager(maxsize=64, retries=False)
+        self._sleep = sleep
+        self._aliases: set[str] = set()
+        self._lock = threading.Lock()
+        self._node = 0
+
+    # The index
+
+    @property
+    def index(self) -> str:
+        """The name under which the index of this mapping is found, itself an alias."""
+        return f"{self.prefix}-current"
+
+    def prepare(self) -> None:
+        """Make the index if it is not there, and check that it is of this form.
+
+        Raises:
+            FormatError: It was made by another version.
+            EngineUnavailable: The engine does not answer.
+        """
+        status, found = self._send("GET", f"/{self.index}/_mapping", None)
+        if status == 404:
+            self.make(f"{self.prefix}-1", current=True)
+            return
+        for name, told in found.items():
+            made = told["mappings"].get("_meta", {}).get("commonplace")
+            if made != MAPPING_VERSION:
+                raise FormatError(
+                    f"the index {name} has form {made}, and this version writes form "
+                    f"{MAPPING_VERSION}: run `commonplace serve reindex`, which serves meanwhile"
+                )
+
+    def make(self, name: str, *, current: bool = False) -> None:
+        """Make an index.
+
+        Args:
+            name: Of the index.
+            current: Give it the name by which it is used.
+        """
+        settings = {
+            "number_of_shards": self._shards,
+            "number_of_replicas": self._replicas,
+            "refresh_interval": "1s",
+            # a filter of a query is a clause a name
+            "index.max_terms_count": 65536,
+        }
+        body: dict[str, Any] = {"settings": settings, "mappings": MAPPING}
+        if current:
+            body["aliases"] = {self.index: {"is_write_index": True}}
+        status, told = self._send("PUT", f"/{name}", body)
+        # another process may have made it at the same time
+        if status != 200 and "already_exists" not in str(told):
+            raise EngineUnavailable(f"the index could not be made: {_reason(told)}")
+        with self._lock:
+            self._aliases.clear()
+
+    def shadow(self) -> OpenSearch:
+        """Make a second index, and return a client of it; searches go on in the first one."""
+        old = self._physical(self.index)
+        number = int(old.rpartition("-")[2]) + 1
+        other = OpenSearch(
+            ",".join(self._urls),
+            prefix=f"{self.prefix}-next",
+            replicas=self._replicas,
+            shards=self._shards,
+            timeout=self._timeout,
+        )
+        self._send("DELETE", f"/{self.prefix}-{number}", None)
+        other.make(f"{self.prefix}-{number}", current=True)
+        return other
+
+    def swap(self, other: OpenSearch, tenants: Iterable[str]) -> None:
+        """Serve from the index of a shadow, all at once, and remove the one before."""
+        old, new = self._physical(self.index), self._physical(other.index)
+        actions: list[dict[str, Any]] = [
+            {"remove": {"index": old, "alias": self.index}},
+            {"remove": {"index": new, "alias": other.index}},
+            {"add": {"index": new, "alias": self.index, "is_write_index": True}},
+        ]
+        for tenant in tenants:
+            for index, prefix in ((old, self.prefix), (new, other.prefix)):
+                alias = scope.alias_of(prefix, tenant)
+                if self._send("HEAD", f"/{index}/_alias/{alias}", None)[0] == 200:
+                    actions.append({"remove": {"index": index, "alias": alias}})
+            actions.append(scope.alias_action(new, self.prefix, tenant))
+        status, told = self._send("POST", "/_aliases", {"actions": actions})
+        if status != 200:
+            raise EngineUnavailable(f"the indexes could not be exchanged: {_reason(told)}")
+        self._send("DELETE", f"/{old}", None)
+
+    def _physical(self, alias: str) -> str:
+        status, found = self._send("GET", f"/_alias/{alias}", None)
+        if status != 200 or not found:
+            raise IndexMissing(f"there is no index {alias}")
+        return next(iter(found))
+
+    def admit(self, tenant: str) -> None:
+        """Make the alias of a tenant, if this process has not seen it."""
+        if tenant in self._aliases:
+            return
+        # a tenant of an index that is gone must not make an index of the alias's name
+        status, _ = self._send("HEAD", f"/_alias/{scope.alias_of(self.prefix, tenant)}", None)
+        if status == 404:
+            action = scope.alias_action(self._physical(self.index), self.prefix, tenant)
+            status, told = self._send("POST", "/_aliases", {"actions": [action]})
+            if status == 404:
+                raise IndexMissing("the index is gone; it is made anew from the files")
+            if status != 200:
+                raise EngineUnavailable(f"a tenant's alias could not be made: {_reason(told)}")
+        with self._lock:
+            self._aliases.add(tenant)
+
+    def forget_aliases(self) -> None:
+        """Look anew for the index and the aliases: somebody has removed them."""
+        with self._lock:
+            self._aliases.clear()
+
+    def refresh(self) -> None:
+        """Let searches see what was written."""
+        status, told = self._send("POST", f"/{self.index}/_refresh", None)
+        if status == 404:
+            raise IndexMissing("the index is gone; it is made anew from the files")
+        if status != 200:
+            raise EngineUnavailable(f"the engine could not refresh: {_reason(told)}")
+
+    def state(self) -> str:
+        """Return `ok`, or `unavailable`; for a health check, in a second at most."""
+        try:
+            url = self._urls[self._node % len(self._urls)]
+            answer = self._pool.request("GET", url, timeout=1.0)
+        except (urllib3.exceptions.HTTPError, OSError):
+            return "unavailable"
+        return "ok" if answer.status == 200 else "unavailable"
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.clear()
+
+    # Documents, by `scoped` alone
+
+    def write(self, tenant: str, calls: Iterable[Put | Remove]) -> list[int]:
+        """Write and remove documents, in order; calls that failed for a while are repeated.
+
+        Returns:
+            The status of each call: 2xx, 404 for what was not there, 409 where a later generation
+            is there.
+
+        Raises:
+            EngineUnavailable: Not all were done; they can be repeated.
+        """
+        self.admit(tenant)
+        statuses: list[int] = []
+        for batch in _batches(tenant, self.prefix, calls):
+            statuses += self._again(tenant, partial(self._bulk, batch))
+        return statuses
+
+    def read(self, tenant: str, ids: Sequence[str]) -> list[dict[str, Any] | None]:
+        """Return documents by their ids as they were written last, None for what is not there."""
+        if not ids:
+            return []
+        return self._again(tenant, lambda: self._read(tenant, ids))
+
+    def _read(self, tenant: str, ids: Sequence[str]) -> list[dict[str, Any] | None]:
+        lines = [scope.scoped(self.prefix, tenant, Get(one))[0] for one in ids]
+        status, told = self._send("POST", "/_mget", {"docs": lines})
+        docs = told.get("docs") if status == 200 else None
+        if docs is None or len(docs) != len(ids):
+            raise EngineUnavailable(f"documents could not be read: {_reason(told)}")
+        found: list[dict[str, Any] | None] = []
+        for doc in docs:
+            if "error" in doc:
+                raise self._failure(doc["error"])
+            if doc.get("found"):
+                scope.own_id(tenant, doc)
+            found.append(doc["_source"] if doc.get("found") else None)
+        return found
+
+    def search(self, tenant: str, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the answers to search requests, of which each is of this tenant alone.
+
+        Raises:
+            EngineUnavailable: One could not be answered as a whole.
+            ForeignDocument: An answer had a document of another tenant.
+        """
+        return self._again(tenant, lambda: self._search(tenant, bodies))
+
+    def _search(self, tenant: str, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        lines: list[dict[str, Any]] = []
+        for body in bodies:
+            lines += scope.scoped(self.prefix, tenant, Search(body))
+        status, told = self._send("POST", "/_msearch", lines)
+        answers: list[dict[str, Any]] | None = told.get("responses") if status == 200 else None
+        if answers is None or len(answers) != len(bodies):
+            raise EngineUnavailable(f"the engine could not search: {_reason(told)}")
+        for answer in answers:
+            if "error" in answer:
+                raise self._failure(answer["error"])
+            if answer.get("timed_out") or answer.get("_shards", {}).get("failed"):
+                raise EngineUnavailable("a part of the engine did not answer")
+            for hit in answer["hits"]["hits"]:
+                hit["_id"] = scope.own_id(tenant, hit)
+        return answers
+
+    # HTTP
+
+    def _again(self, tenant: str, call: Callable[[], Found]) -> Found:
+        """Make a call, and once more if the alias was removed since this process has seen it."""
+        self.admit(tenant)
+        try:
+            return call()
+        except IndexMissing:
+            self.admit(tenant)
+            return call()
+
+    def _bulk(self, batch: list[list[dict[str, Any]]]) -> list[int]:
+        """Return the status of each call of a batch."""
+        statuses: list[int] = [0] * len(batch)
+        left = list(range(len(batch)))
+        for attempt in range(ATTEMPTS):
+            status, told = self._send("POST", "/_bulk", [x for one in left for x in batch[one]])
+            items = told.get("items") if status == 200 else None
+            if items is None or len(items) != len(left):
+                raise EngineUnavailable(f"documents could not be written: {_reason(told)}")
+            again = []
+            for one, item in zip(left, items, strict=True):
+                result = next(iter(item.values()))
+                statuses[one] = result["status"]
+                if result["status"] in RETRIED:
+                    again.append(one)
+                elif result["status"] not in {200, 201, 409} and "error" in result:
+                    raise self._failure(result["error"])
+            if not again:
+                return statuses
+            left = again
+            self._pause(attempt)
+        raise EngineUnavailable(f"the engine has no room for {len(left)} documents now; try again")
+
+    def _failure(self, error: Any) -> EngineUnavailable:
+        text = _reason({"error": error})
+        if any(word in text for word in ("index_not_found", "alias", "no such index")):
+            self.forget_aliases()
+            return IndexMissing(f"the index is gone; it is made anew from the files ({text})")
+        return EngineUnavailable(f"the engine refused: {text}")
+
+    def _send(self, method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
+        """Return status and JSON of the answer; another node is asked where one does not answer.
+
+        Raises:
+            EngineUnavailable: No node answered, or not with JSON.
+        """
+        data, kind = _encoded(body)
+        why = ""
+        deadline = time.monotonic() + self._timeout
+        # a node that hangs leaves time to ask another one
+        patience = self._timeout / min(len(self._urls), 2)
+        attempts = max(ATTEMPTS, len(self._urls))
+        for attempt in range(attempts):
+            if (left := deadline - time.monotonic()) <= 0:
+                break
+            url = self._urls[self._node % len(self._urls)]
+            waits = urllib3.Timeout(connect=min(1.0, left), read=min(patience, left))
+            headers = {"content-type": kind}
+            try:
+                answer = self._pool.request(
+                    method, f"{url}{path}", body=data, headers=headers, timeout=waits
+                )
+                if answer.status in RETRIED:
+                    why = f"it answers {answer.status}"
+                else:
+                    return answer.status, {} if method == "HEAD" else _object(answer.data)
+            except (urllib3.exceptions.HTTPError, OSError) as error:
+                why = type(error).__name__
+            except ValueError:
+                why = "its answer is cut off or no JSON"
+            self._node += 1
+            if attempt + 1 < attempts:
+                self._pause(attempt)
+        raise EngineUnavailable(f"the search engine does not answer ({why}); try again later")
+
+    def _pause(self, attempt: int) -> None:
+        # not all at the same time
+        self._sleep(0.05 * 2**attempt * (0.5 + random.random()))  # noqa: S311
+
+
+def _encoded(body: Any) -> tuple[bytes | None, str]:
+    """Return a body as bytes, and its type: a list is one line each."""
+    if isinstance(body, list):
+        lines = (orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in body)
+        return b"".join(lines), "application/x-ndjson"
+    return None if body is None else orjson.dumps(body), "application/json"
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    """Return the JSON object of an answer.
+
+    Raises:
+        ValueError: It is none.
+    """
+    found = orjson.loads(data)
+    if not isinstance(found, dict):
+        raise ValueError("no JSON object")
+    return found
+
+
+def _batches(
+    tenant: str, prefix: str, calls: Iterable[Put | Remove]
+) -> Iterable[list[list[dict[str, Any]]]]:
+    """Yield the lines of calls in batches that one request may hold."""
+    batch: list[list[dict[str, Any]]] = []
+    size = 0
+    for call in calls:
+        lines = scope.scoped(prefix, tenant, call)
+        size += sum(len(orjson.dumps(line)) for line in lines)
+        batch.append(lines)
+        if size >= BULK_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _reason(told: Any) -> str:
+    """Return why the engine refused, in a line and without the text of documents."""
+    error = told.get("error", told) if isinstance(told, dict) else told
+    if isinstance(error, dict):
+        cause = (error.get("root_cause") or [error])[0]
+        return f"{cause.get('type', 'unknown')}: {cause.get('reason', '')!s:.200}"
+    return f"{error!s:.200}"
+
+
+__all__ = ["Call", "EngineUnavailable", "IndexMissing", "OpenSearch"]

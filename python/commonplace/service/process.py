@@ -1,0 +1,88 @@
+"""One process of the service: stores, engine, the way into the index, tokens, limits, metrics."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from pathlib import Path
+
+from commonplace.service.calls import Service
+from commonplace.service.changes import Changes
+from commonplace.service.idempotency import Repeatable
+from commonplace.service.indexer import Indexer
+from commonplace.service.limits import Limits
+from commonplace.service.metrics import Metrics
+from commonplace.service.objects import LocalObjects, ObjectStore
+from commonplace.service.opensearch import EngineUnavailable, OpenSearch
+from commonplace.service.pending import GRACE
+from commonplace.service.searcher import Searcher, TenantStore
+from commonplace.service.stores import Stores
+from commonplace.service.tokens import Tokens
+from commonplace.store import Store
+
+log = logging.getLogger(__name__)
+
+
+class Process:
+    """What one process of the service is made of.
+
+    Args:
+        root: The folder that holds the memories of all tenants, and what the service keeps.
+        engine: The search engine; None: each store ranks by its own index.
+        limits: How often a tenant may call.
+        grace: Seconds after which a write of another process has ended or will not.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        engine: OpenSearch | None = None,
+        *,
+        limits: Limits | None = None,
+        grace: float = GRACE,
+    ) -> None:
+        self.objects: ObjectStore = LocalObjects(root / "service")
+        self.tokens = Tokens(self.objects)
+        self.limits = limits or Limits()
+        self.metrics = Metrics()
+        self.engine = engine
+        searcher = Searcher(engine) if engine else None
+
+        def open_store(tenant: str, folder: Path) -> Store:
+            return TenantStore(folder, tenant, searcher)
+
+        self.stores = Stores(root / "tenants", open_store)
+        self.changes: Changes | None = None
+        if engine:
+            self.indexer = Indexer(engine, self.stores)
+            self.changes = Changes(self.objects, engine, self.indexer, self.stores, grace)
+            self.metrics.gauge(
+                "changes_waiting", "Changes that wait to be indexed.", self.changes.waiting
+            )
+        if searcher and self.changes:
+            searcher.on_incomplete = self.changes.rebuild
+            searcher.on_missing = self.changes.restore
+        self.metrics.gauge("stores_open", "Stores that are open.", self.stores.open_count)
+        repeatable = Repeatable(self.objects, uuid.uuid4().hex, grace)
+        self.service = Service(self.stores, self.changes, repeatable)
+
+    def start(self) -> None:
+        """Begin to index; an engine that does not answer is looked for later.
+
+        Raises:
+            FormatError: The index was made by another version.
+        """
+        if self.changes and self.engine:
+            try:
+                self.engine.prepare()
+            except EngineUnavailable as error:
+                log.warning("%s", error)
+            self.changes.start()
+
+    def close(self) -> None:
+        """Stop, and close what is open."""
+        if self.changes:
+            self.changes.close()
+        self.stores.close()
+        if self.engine:
+            self.engine.close()

@@ -1,0 +1,273 @@
+"""Search by way of the engine: count, find candidates, rank them by our own code, check the files.
+
+The engine only chooses candidates. What is answered was ranked as a store ranks its own documents,
+with the statistics of this tenant, and stands in the files now as it did when it was indexed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from commonplace._core import CollectionStats, EngineDocument, QueryNames
+from commonplace.engines import search
+from commonplace.errors import CommonplaceError
+from commonplace.search_filter import given_filter
+from commonplace.service import engine_query as engine
+from commonplace.service.documents import bytes_of, drift, read_record, stats_from
+from commonplace.service.indexer import TENANT
+from commonplace.service.opensearch import IndexMissing, OpenSearch
+from commonplace.store import Store
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from commonplace._core import Hit, SearchFilter
+    from commonplace.search_filter import FilterFields
+    from commonplace.store import Unit
+
+MOST_CANDIDATES = 10_000
+"""Documents that an engine returns at once."""
+MOST_DRIFT = 0.1
+"""By which an average length may have moved before all documents are encoded anew."""
+TOTALS_FROM, TOTALS_KEPT = 20_000, 10.0
+"""Documents from which on lengths are not added up for each query, and for how many seconds."""
+BEING_INDEXED = "this memory is being indexed; what is missing comes within seconds or minutes"
+
+
+class FoundHits(Sequence["Hit"]):
+    """Hits, best first, as `Hits` of the core, from several answers."""
+
+    def __init__(
+        self,
+        hits: list[Hit],
+        freshness: Literal["fresh", "stale", "partial"],
+        confidence: float,
+        notes: list[str],
+    ) -> None:
+        self._hits = hits
+        self.freshness, self.confidence, self.notes = freshness, confidence, notes
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
+        return self._hits[index]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self._hits)
+
+
+class TenantEngine:
+    """The documents of one tenant in the engine, for `commonplace.engines.search`.
+
+    It finds and counts. What changes goes by way of `Indexer`, for files are the truth.
+
+    Args:
+        searcher: Asks the engine.
+        tenant: The key of the tenant.
+        tools: Find what is of tools, in place of the rest.
+    """
+
+    def __init__(self, searcher: Searcher, tenant: str, *, tools: bool = False) -> None:
+        self._searcher, self._tenant, self._tools = searcher, tenant, tools
+        self.complete = True
+        """Whether the tenant is indexed as a whole; known once statistics were asked for."""
+        self.records: dict[tuple[str, int], str] = {}
+        """Records of what was found, by path and first byte."""
+
+    def statistics(self, names: QueryNames) -> CollectionStats:
+        """Return the documents of the tenant, the lengths of fields, and each name's count."""
+        stats, self.complete = self._searcher.statistics(self._tenant, names, tools=self._tools)
+        return stats
+
+    def candidates(
+        self, names: QueryNames, stats: CollectionStats, filter: SearchFilter, count: int
+    ) -> list[EngineDocument]:
+        """Return the documents that score best."""
+        size = min(count, MOST_CANDIDATES)
+        body = engine.candidates_body(names, stats, filter, size, tools=self._tools)
+        return self._documents(body)
+
+    def turns(self, keys: Sequence[tuple[str, int]]) -> list[EngineDocument]:
+        """Return all documents of some turns."""
+        return self._documents(engine.turns_body([*keys], MOST_CANDIDATES)) if keys else []
+
+    def _documents(self, body: engine.Json) -> list[EngineDocument]:
+        (found,) = self._searcher.ask(self._tenant, [body])
+        documents = []
+        for hit in found["hits"]["hits"]:
+            document = read_record(hit["_source"])
+            self.records[document.path, document.start] = hit["_source"]["record"]
+            documents.append(document)
+        return documents
+
+
+class Searcher:
+    """Searches the documents of tenants in the engine.
+
+    Args:
+        client: The search engine.
+    """
+
+    def __init__(self, client: OpenSearch) -> None:
+        self._client = client
+        self._totals: dict[str, tuple[float, CollectionStats]] = {}
+        self._lock = threading.Lock()
+        self.on_incomplete: Callable[[str], None] = lambda _: None
+        """Called with a tenant that is not indexed as a whole, or whose averages have moved."""
+        self.on_missing: Callable[[], None] = lambda: None
+        """Called when the index is not there."""
+
+    def search(
+        self, store: TenantStore, query: str, limit: int, unit: Unit, filter: SearchFilter
+    ) -> FoundHits:
+        """Return the best hits of a tenant.
+
+        Raises:
+            EngineUnavailable: The engine does not answer as a whole.
+            QueryError: The query is empty, or nothing can pass the filter.
+        """
+        answers = [self._search(store, query, limit, unit, filter, tools=False)]
+        if filter.tools:
+            # what is of tools is found by message
+            answers.append(self._search(store, query, limit, "message", filter, tools=True))
+        hits = sorted(
+            (hit for one in answers for hit in one),
+            key=lambda hit: (-hit.score, hit.path, hit.start),
+        )
+        notes = [*dict.fromkeys(note for one in answers for note in one.notes)]
+        worst = max(answers, key=lambda one: ("fresh", "stale", "partial").index(one.freshness))
+        confidence = max(one.confidence for one in answers)
+        return FoundHits(hits[:limit], worst.freshness, confidence, notes)
+
+    def _search(
+        self,
+        store: TenantStore,
+        query: str,
+        limit: int,
+        unit: Unit,
+        filter: SearchFilter,
+        *,
+        tools: bool,
+    ) -> FoundHits:
+        own = TenantEngine(self, store.tenant, tools=tools)
+        ranked = search(own, query, limit, unit=unit, filter=filter)
+        hits, gone = _standing(store, ranked, own.records)
+        notes = list(ranked.notes)
+        if not own.complete:
+            notes.append(BEING_INDEXED)
+        if gone:
+            notes.append(f"left out, for they have changed since they were indexed: {gone}")
+        freshness: Any = "stale" if gone else "fresh"
+        return FoundHits(
+            hits,
+            freshness if own.complete else "partial",
+            ranked.confidence if hits else 0.0,
+            notes,
+        )
+
+    def statistics(
+        self, tenant: str, names: QueryNames, *, tools: bool
+    ) -> tuple[CollectionStats, bool]:
+        """Return the statistics of a query, and whether the tenant is indexed as a whole."""
+        key = f"{tenant}{tools}"
+        with self._lock:
+            at, kept = self._totals.get(key, (0.0, None))
+        if kept is None or time.monotonic() - at > TOTALS_KEPT:
+            kept = None
+        about = {"size": 1, "query": {"term": {"kind": TENANT}}}
+        counts = engine.counts_body(names, tools, totals=kept is None)
+        counted, tenants = self.ask(tenant, [counts, about])
+        stats = engine.stats_of(names, counted, kept)
+        if kept is None and stats.documents >= TOTALS_FROM:
+            with self._lock:
+                self._totals[key] = (time.monotonic(), stats)
+        records = tenants["hits"]["hits"]
+        complete = bool(records) and records[0]["_source"]["complete"]
+        even = complete and records[0]["_source"]["even"]
+        encoded = stats_from(records[0]["_source"]["stats"]) if records else stats
+        if not even or (not tools and drift(encoded, stats) > MOST_DRIFT):
+            self.on_incomplete(tenant)
+        return stats, complete
+
+    def ask(self, tenant: str, bodies: list[engine.Json]) -> list[engine.Json]:
+        """Return answers to search requests of a tenant.
+
+        Raises:
+            EngineUnavailable: Not all were answered as a whole.
+        """
+        try:
+            return self._client.search(tenant, bodies)
+        except IndexMissing:
+            self.on_missing()
+            raise
+
+
+class TenantStore(Store):
+    """The store of one tenant, whose searches go by way of the engine where there is one.
+
+    Args:
+        root: Its folder.
+        tenant: The key of the tenant.
+        searcher: Asks the engine; None: the store ranks by its own index.
+    """
+
+    def __init__(self, root: Path, tenant: str, searcher: Searcher | None) -> None:
+        super().__init__(root, create=True, watch=False)
+        self.tenant = tenant
+        self._searcher = searcher
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        unit: Unit = "turn",
+        filter: SearchFilter | None = None,
+        **fields: Unpack[FilterFields],
+    ) -> Any:
+        """Return hits as `Store.search` does.
+
+        Raises:
+            EngineUnavailable: The engine does not answer.
+        """
+        if self._searcher is None:
+            return super().search(query, limit, unit=unit, filter=filter, **fields)
+        own = self._core.resolved_filter(given_filter(filter, fields))
+        return self._searcher.search(self, query, limit, unit, own)
+
+
+def _standing(
+    store: TenantStore, hits: Sequence[Hit], records: dict[tuple[str, int], str]
+) -> tuple[list[Hit], int]:
+    """Return the hits that stand in the files as they did when indexed, and how many do not."""
+    standing: list[Hit] = []
+    starts: dict[str, list[int]] = {}
+    for path, start in records:
+        starts.setdefault(path, []).append(start)
+    for hit in hits:
+        end = max(hit.end, hit.start + 1)
+        parts = [start for start in starts.get(hit.path, ()) if hit.start <= start < end]
+        if all(_stands(store, hit.path, start, records[hit.path, start]) for start in parts):
+            standing.append(hit)
+    return standing, len(hits) - len(standing)
+
+
+def _stands(store: TenantStore, path: str, start: int, record: str) -> bool:
+    """Say whether a file still says what a document was made of."""
+    told = bytes_of(record)
+    try:
+        if path.endswith(".jsonl"):
+            (line,) = store.lines_at(path, [start])
+            return line.startswith(told)
+        return store.data(path)[start:].startswith(told)
+    except (CommonplaceError, OSError):
+        return False

@@ -1,0 +1,62 @@
+"""A service in this process with callers of some tenants, for tests."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any, Self
+
+from commonplace.service.call_table import CALLS
+from commonplace.service.calls import Caller
+from commonplace.service.opensearch import OpenSearch
+from commonplace.service.process import Process
+from commonplace.service.tokens import Grant
+
+Json = dict[str, Any]
+
+
+class Tenants:
+    """A process of the service, and a call by the name of a tenant.
+
+    Args:
+        folder: Its root.
+        url: The search engine; None: without one.
+        index: Name of the index there.
+    """
+
+    def __init__(
+        self, folder: Path, url: str | None, index: str = "test", *, grace: float = 2.0
+    ) -> None:
+        self.engine = OpenSearch(url, prefix=index, replicas=0, shards=1) if url else None
+        self.process = Process(folder, self.engine, grace=grace)
+        self._grants: dict[str, Grant] = {}
+
+    def __enter__(self) -> Self:
+        self.process.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.close()
+
+    def grant(self, tenant: str) -> Grant:
+        """Return what the token of a tenant allows."""
+        if tenant not in self._grants:
+            made = self.process.tokens.new(tenant, "test", ("read", "write", "forget"))
+            self._grants[tenant] = made[1]
+        return self._grants[tenant]
+
+    def call(self, tenant: str, name: str, key: str | None = None, **body: Any) -> Json:
+        """Make a call as this tenant."""
+        caller = Caller(self.grant(tenant), key)
+        data = json.dumps(body).encode(errors="surrogatepass")
+        return CALLS[name].run(self.process.service, caller, data)
+
+    def found(self, tenant: str, query: str, **body: Any) -> list[str]:
+        """Return the citations of what a search finds."""
+        deadline = time.monotonic() + 20
+        answer = self.call(tenant, "search", query=query, **body)
+        # a busy machine may take longer than a search waits
+        while answer["freshness"] == "stale" and "fresh" in body and time.monotonic() < deadline:
+            answer = self.call(tenant, "search", query=query, **body)
+        return [hit["citation"] for hit in answer["hits"]]

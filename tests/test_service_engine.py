@@ -1,0 +1,332 @@
+"""Service with a search engine: index, freshness, faults; on a double and for real."""
+
+from __future__ import annotations
+
+import errno
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from commonplace.errors import Conflict, InvalidArgument, StorageError
+from commonplace.service import scope
+from commonplace.service.opensearch import EngineUnavailable
+from tests.opensearch.cluster import Cluster, Unavailable, running
+from tests.opensearch.double import Double, double
+from tests.opensearch.tenants import Tenants
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    try:
+        with running(1, tmp_path_factory.mktemp("engine")) as started:
+            yield started
+    except Unavailable as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture
+def fake() -> Iterator[Double]:
+    with double() as server:
+        yield server
+
+
+@pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
+def url(request: pytest.FixtureRequest) -> str:
+    if request.param == "real":
+        return str(request.getfixturevalue("cluster").url)
+    return str(request.getfixturevalue("fake").url)
+
+
+@pytest.fixture
+def tenants(url: str, tmp_path: Path) -> Iterator[Tenants]:
+    with Tenants(tmp_path, url, f"t{uuid4().hex[:8]}") as made:
+        yield made
+
+
+def test_a_write_is_found_with_its_token(tenants: Tenants) -> None:
+    told = tenants.call("acme", "write", path="facts/tea.md", content="# Tea\n\n- Likes sencha.\n")
+    assert tenants.found("acme", "sencha", fresh=[told["fresh"]]) == ["facts/tea.md#L3"]
+    answer = tenants.call("acme", "search", query="sencha")
+    assert answer["freshness"] == "fresh"
+    assert answer["confidence"] > 0
+
+
+def test_changes_and_deletions_reach_the_index(tenants: Tenants) -> None:
+    first = tenants.call(
+        "acme", "write", path="a.md", content="# One\n\nsencha\n\n# Two\n\noolong\n"
+    )
+    token = [first["fresh"]]
+    assert tenants.found("acme", "oolong", fresh=token) == ["a.md#L7"]
+    tenants.call("acme", "write", path="a.md", content="# One\n\nmatcha\n")
+    assert tenants.found("acme", "matcha", fresh=token) == ["a.md#L3"]
+    assert tenants.found("acme", "oolong", fresh=token) == []
+    moved = tenants.call("acme", "move", path="a.md", target="b/c.md")
+    assert tenants.found("acme", "matcha", fresh=[moved["fresh"]]) == ["b/c.md#L3"]
+    gone = tenants.call("acme", "delete", path="b/c.md")
+    assert tenants.found("acme", "matcha", fresh=[gone["fresh"]]) == []
+
+
+def test_a_transcript_grows_in_the_index(tenants: Tenants) -> None:
+    said = [("user", "Which tea?"), ("assistant", "Sencha."), ("user", "And with cake?")]
+    for role, text in [*said, ("assistant", "Oolong goes well with cake.")]:
+        message = {"role": role, "content": text}
+        told = tenants.call("acme", "log", path="sessions/s1", messages=[message])
+    token = [told["fresh"]]
+    where = "sessions/s1/messages.jsonl"
+    assert tenants.found("acme", "oolong", fresh=token) == [f"{where}#L3-L4"]
+    # the prompt that it answers has the words of its reply beside it
+    assert tenants.found("acme", "oolong", unit="message")[0] == f"{where}#L4"
+    assert tenants.found("acme", "sencha", role="assistant") == [f"{where}#L1-L2"]
+
+
+def test_filters_patterns_and_phrases(tenants: Tenants) -> None:
+    tenants.call("acme", "write", path="facts/tea.md", content="Green tea from Uji.\n")
+    told = tenants.call(
+        "acme", "write", path="plans/tea.md", content="Tea, but not green, in Uji.\n"
+    )
+    seen: dict[str, Any] = {"fresh": [told["fresh"]]}
+    time.sleep(0.1)
+    tenants.process.indexer.rebuild(tenants.grant("acme").key)
+    assert tenants.engine
+    tenants.engine.refresh()
+    assert tenants.found("acme", "uji", prefix=["facts"], **seen) == ["facts/tea.md#L1"]
+    assert tenants.found("acme", '"green tea"', **seen) == ["facts/tea.md#L1"]
+    assert tenants.found("acme", "uji -plans", **seen) == ["facts/tea.md#L1", "plans/tea.md#L1"]
+    assert tenants.found("acme", "uji -from", **seen) == ["plans/tea.md#L1"]
+    # nothing holds this phrase, so its words are looked for
+    assert len(tenants.found("acme", '"uji green" tea', **seen)) == 2
+    assert len(tenants.found("acme", "gree*", **seen)) == 2
+    assert tenants.found("acme", "uji", source="message", **seen) == []
+
+
+def test_what_is_forgotten_is_in_the_engine_no_more(tenants: Tenants) -> None:
+    told = tenants.call("acme", "write", path="a.md", content="- The dog is Rex.\n- Likes tea.\n")
+    assert tenants.found("acme", "rex", fresh=[told["fresh"]])
+    plan = tenants.call("acme", "forget", what=["rex"])
+    done = tenants.call("acme", "forget", what=["rex"], token=plan["token"])
+    assert (done["erased"], done["indexed"]) == (True, True)
+    assert tenants.found("acme", "rex") == []
+    assert tenants.engine
+    key = tenants.grant("acme").key
+    everything = {"query": {"term": {"kind": "document"}}, "size": 100}
+    (found,) = tenants.engine.search(key, [everything])
+    assert "Rex" not in json.dumps(found)
+
+
+def test_a_file_changed_by_hand_is_not_answered_as_it_was(tenants: Tenants, tmp_path: Path) -> None:
+    told = tenants.call("acme", "write", path="a.md", content="The secret is sencha.\n")
+    assert tenants.found("acme", "sencha", fresh=[told["fresh"]])
+    key = tenants.grant("acme").key
+    (tmp_path / "tenants" / key / "a.md").write_text("Nothing here.\n")
+    answer = tenants.call("acme", "search", query="sencha")
+    assert (answer["hits"], answer["freshness"]) == ([], "stale")
+    tenants.process.indexer.rebuild(key)
+    assert tenants.call("acme", "search", query="here", fresh=[told["fresh"]])["hits"]
+
+
+def test_notes_are_compared_and_swapped(tenants: Tenants) -> None:
+    first = tenants.call("acme", "write", path="a.md", content="one", expected_version="absent")
+    tenants.call("acme", "write", path="a.md", content="two", expected_version=first["version"])
+    with pytest.raises(Conflict):
+        tenants.call("acme", "write", path="a.md", content="x", expected_version=first["version"])
+    with pytest.raises(InvalidArgument, match="only grows"):
+        tenants.call("acme", "write", path="sessions/s1/messages.jsonl", content="")
+    assert tenants.call("acme", "read", path="a.md")["text"] == "two"
+
+
+def test_the_ranking_after_a_rebuild_is_the_same(tenants: Tenants, tmp_path: Path) -> None:
+    words = ["tea", "green", "leaf", "water", "kettle", "cup", "morning", "market"]
+    for number in range(12):
+        text = " ".join(words[(number * step) % 8] for step in range(1, 9))
+        told = tenants.call(
+            "acme", "write", path=f"n/{number}.md", content=f"# N{number}\n\n{text}\n"
+        )
+    key = tenants.grant("acme").key
+    queries = ["green tea", "kettle water", "market morning cup", "n7"]
+
+    def ranked() -> list[Any]:
+        answers = [tenants.call("acme", "search", query=one, limit=20) for one in queries]
+        return [[(hit["citation"], hit["score"]) for hit in one["hits"]] for one in answers]
+
+    assert tenants.call("acme", "search", query="x", fresh=[told["fresh"]])["freshness"] == "fresh"
+    tenants.process.indexer.rebuild(key)
+    before = ranked()
+    assert all(before)
+    tenants.process.indexer.drop(key)
+    assert ranked() == [[], [], [], []]
+    tenants.process.indexer.rebuild(key)
+    assert tenants.engine
+    tenants.engine.refresh()
+    assert ranked() == before
+    with Tenants(tmp_path, None) as home:
+        here = [home.call("acme", "search", query=one, limit=20)["hits"] for one in queries]
+    assert [[(hit["citation"], hit["score"]) for hit in one] for one in here] == before
+
+
+def test_an_index_that_is_deleted_is_made_anew(tenants: Tenants) -> None:
+    tokens = [
+        tenants.call(name, "write", path="a.md", content=f"sencha of {name}\n")["fresh"]
+        for name in ("acme", "bolt")
+    ]
+    for name, token in zip(("acme", "bolt"), tokens, strict=True):
+        assert tenants.found(name, "sencha", fresh=[token])
+    engine = tenants.engine
+    assert engine
+    engine._send("DELETE", f"/{engine.prefix}-1", None)
+    wait_until(lambda: _finds(tenants, "bolt", "sencha") and _finds(tenants, "acme", "sencha"))
+    assert tenants.found("acme", "sencha") == ["a.md#L1"]
+
+
+def _finds(tenants: Tenants, tenant: str, query: str) -> bool:
+    try:
+        found = tenants.found(tenant, query)
+        assert tenants.engine
+        tenants.engine.refresh()
+        return bool(found)
+    except EngineUnavailable:
+        return False
+
+
+def wait_until(true: Any, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.05)
+
+
+def test_the_log_of_a_process_that_was_killed_is_replayed(url: str, tmp_path: Path) -> None:
+    index = f"t{uuid4().hex[:8]}"
+    first = Tenants(tmp_path, url, index)
+    # as if it was killed at once: nothing is indexed, and the log stays
+    assert first.engine
+    first.engine.prepare()
+    told = first.call("acme", "write", path="a.md", content="sencha\n")
+    assert len(list(first.process.objects.list("pending"))) == 1
+    with Tenants(tmp_path, url, index, grace=0.2) as second:
+        wait_until(lambda: _finds(second, "acme", "sencha"))
+        wait_until(lambda: not list(second.process.objects.list("pending")))
+        assert second.found("acme", "sencha", fresh=[told["fresh"]]) == ["a.md#L1"]
+
+
+def test_two_processes_that_index_one_file_do_not_mix_its_states(url: str, tmp_path: Path) -> None:
+    index = f"t{uuid4().hex[:8]}"
+    with Tenants(tmp_path, url, index) as one, Tenants(tmp_path, url, index) as other:
+        for turn in range(6):
+            text = "".join(f"# H{part}\n\nsencha {turn}\n\n" for part in range(8 - turn))
+            writer = (one, other)[turn % 2]
+            token = writer.call("acme", "write", path="a.md", content=text)["fresh"]
+        hits = other.call("acme", "search", query="sencha", limit=50, fresh=[token])["hits"]
+        assert len(hits) == 3
+        assert {hit["text"].split()[-1] for hit in hits} == {"5"}
+
+
+# What only the double can do
+
+
+def test_an_engine_that_is_gone_loses_nothing(fake: Double, tmp_path: Path) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        tenants.call("acme", "write", path="a.md", content="oolong\n")
+        fake.fault = lambda _path, _body: (503, b"")
+        written = tenants.call("acme", "write", path="b.md", content="sencha\n")
+        assert written["path"] == "b.md"
+        with pytest.raises(EngineUnavailable, match="does not answer"):
+            tenants.call("acme", "search", query="sencha")
+        assert tenants.call("acme", "read", path="b.md")["text"] == "sencha\n"
+        fake.fault = lambda _path, _body: None
+        assert tenants.found("acme", "sencha", fresh=[written["fresh"]]) == ["b.md#L1"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b'{"items": [', b"[]", b'{"responses": [], "items": []}', b'{"docs": [], "took": 1}'],
+)
+def test_an_answer_that_is_cut_off_is_an_error_and_is_asked_again(
+    fake: Double, tmp_path: Path, data: bytes
+) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        tenants.call("acme", "write", path="a.md", content="oolong\n")
+        cut_off = {"/_bulk", "/_mget", "/_msearch"}
+        fake.fault = lambda path, _: (200, data) if path in cut_off else None
+        written = tenants.call("acme", "write", path="b.md", content="sencha\n")
+        with pytest.raises(EngineUnavailable):
+            tenants.call("acme", "search", query="sencha")
+        fake.fault = lambda _path, _body: None
+        assert tenants.found("acme", "sencha", fresh=[written["fresh"]]) == ["b.md#L1"]
+
+
+def test_a_search_that_cannot_see_a_write_says_so(fake: Double, tmp_path: Path) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        first = tenants.call("acme", "write", path="a.md", content="oolong\n")
+        assert tenants.found("acme", "oolong", fresh=[first["fresh"]])
+        fake.fault = lambda path, _: (429, b"{}") if path == "/_bulk" else None
+        written = tenants.call("acme", "write", path="b.md", content="sencha\n")
+        begun = time.monotonic()
+        answer = tenants.call("acme", "search", query="oolong", fresh=[written["fresh"]])
+        assert answer["freshness"] == "stale"
+        assert [hit["citation"] for hit in answer["hits"]] == ["a.md#L1"]
+        assert time.monotonic() - begun < 3
+        fake.fault = lambda _path, _body: None
+
+
+def test_a_full_disk_changes_nothing_and_is_told(
+    fake: Double, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        tenants.call("acme", "write", path="a.md", content="oolong\n")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("commonplace.service.objects.os.fsync", full)
+        with pytest.raises(StorageError, match="No space") as told:
+            tenants.call("acme", "write", path="a.md", content="sencha\n")
+        assert told.value.code == "nospace"
+        monkeypatch.undo()
+        assert tenants.call("acme", "read", path="a.md")["text"] == "oolong\n"
+        written = tenants.call("acme", "write", path="a.md", content="matcha\n")
+        assert tenants.found("acme", "matcha", fresh=[written["fresh"]]) == ["a.md#L1"]
+        assert not list(tmp_path.rglob("service/*/.*"))
+
+
+def test_old_answers_are_dropped(
+    fake: Double, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        tenants.call("acme", "write", "k1", path="a.md", content="oolong\n")
+        kept = f"answers/{tenants.grant('acme').key}"
+        assert len(list(tenants.process.objects.list(kept))) == 1
+        monkeypatch.setattr("commonplace.service.idempotency.KEPT", -1.0)
+        monkeypatch.setattr("commonplace.service.idempotency.SWEEP_EVERY", 1)
+        tenants.call("acme", "write", "k2", path="a.md", content="sencha\n")
+        assert list(tenants.process.objects.list(kept)) == []
+
+
+def test_a_document_of_another_tenant_is_never_taken(fake: Double, tmp_path: Path) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        tenants.call("acme", "write", path="a.md", content="sencha\n")
+        foreign = {"_id": f"{'0' * 32}/x/m0", "_source": {"tenant": "0" * 32, "record": "{}"}}
+        answer = {"hits": {"total": {"value": 1}, "hits": [foreign]}}
+        data = json.dumps({"responses": [answer, answer]}).encode()
+        fake.fault = lambda path, _: (200, data) if path == "/_msearch" else None
+        with pytest.raises(scope.ForeignDocument):
+            tenants.call("acme", "search", query="sencha")
+
+
+def test_an_index_of_another_version_is_refused(fake: Double, tmp_path: Path) -> None:
+    tenants = Tenants(tmp_path, fake.url)
+    assert tenants.engine
+    tenants.engine.prepare()
+    fake.indexes["test-1"].body["mappings"] = {"_meta": {"commonplace": 0}}
+    with pytest.raises(Exception, match="serve reindex"):
+        tenants.process.start()
+    shadow = tenants.engine.shadow()
+    tenants.engine.swap(shadow, [])
+    with tenants:
+        told = tenants.call("acme", "write", path="a.md", content="sencha\n")
+        assert tenants.found("acme", "sencha", fresh=[told["fresh"]]) == ["a.md#L1"]
+    assert [*fake.indexes] == ["test-2"]

@@ -1,0 +1,202 @@
+"""Faults with three nodes: nodes and the service are killed while tenants write, and one is paused.
+
+`FLEET_WRITES=100000` makes as many writes. What was acknowledged is in the files once and in the
+index once, and the ranking is that of a store which has only the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.service.opensearch import OpenSearch
+from commonplace.service.process import Process
+from tests.opensearch.cluster import Cluster, Unavailable, free_ports, running
+
+WRITES = int(os.environ.get("FLEET_WRITES", "400"))
+WRITERS = 4
+INDEX = "faults"
+
+
+class Served:
+    """The service as a process that can be killed and started again."""
+
+    def __init__(self, root: Path, cluster: Cluster) -> None:
+        (self.port,) = free_ports(1)
+        urls = ",".join(cluster.urls)
+        options = ["--engine", urls, "--index", INDEX, "--port", str(self.port), "--rate", "100000"]
+        self._command = [
+            sys.executable,
+            "-m",
+            "commonplace",
+            "--root",
+            str(root),
+            "serve",
+            *options,
+        ]
+        self._log = root / "service.log"
+        self.start()
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(self._command, stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def call(self, token: str, name: str, key: str = "", **body: Any) -> tuple[int, Any]:
+        """Return status and answer of a call; 0 where there was none."""
+        headers = {"Authorization": f"Bearer {token}"} | ({"Idempotency-Key": key} if key else {})
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request("POST", f"/v1/{name}", json.dumps(body), headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except (OSError, HTTPException, ValueError):
+            return 0, None
+        finally:
+            connection.close()
+
+
+class Writer(threading.Thread):
+    """Adds messages to a transcript of its own, each until it is acknowledged."""
+
+    def __init__(self, served: Served, token: str, number: int, writes: int) -> None:
+        super().__init__()
+        self._served, self._token, self._number, self._writes = served, token, number, writes
+        self.done = 0
+        self.slowest = 0.0
+        self.refused: Counter[int] = Counter()
+
+    def run(self) -> None:
+        for number in range(self._writes):
+            text = (
+                f"Message {number} of writer {self._number}: tea{number % 17} and cake{number % 5}."
+            )
+            begun = time.monotonic()
+            while True:
+                status, _ = self._served.call(
+                    self._token,
+                    "log",
+                    f"{self._number}-{number}",
+                    path=f"sessions/w{self._number}",
+                    messages=[{"role": "user", "content": text}],
+                )
+                if status == 200:
+                    break
+                self.refused[status] += 1
+                time.sleep(0.2)
+            self.done += 1
+            self.slowest = max(self.slowest, time.monotonic() - begun)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    try:
+        with running(3, tmp_path / "engine") as started:
+            yield started
+    except Unavailable as why:
+        pytest.skip(str(why))
+
+
+@pytest.mark.fleet
+def test_what_was_acknowledged_survives_kills(cluster: Cluster, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    own = Process(root)
+    tokens = [own.tokens.new(f"tenant {number}", "bot") for number in range(WRITERS)]
+    served = Served(root, cluster)
+    writers = [
+        Writer(served, token, number, WRITES // WRITERS) for number, (token, _) in enumerate(tokens)
+    ]
+    try:
+        for writer in writers:
+            writer.start()
+        _disturb(cluster, served, writers)
+        for writer in writers:
+            writer.join()
+        cluster.wait(3, "green")
+        _check(cluster, root, writers, [grant.key for _, grant in tokens])
+        told = [
+            f"slowest write {one.slowest:.1f} s, refused {dict(one.refused)}" for one in writers
+        ]
+        print("\n".join(told))
+    finally:
+        served.end()
+
+
+def _disturb(cluster: Cluster, served: Served, writers: list[Writer]) -> None:
+    """Kill the leader, the service and another node, and pause a node, while others write."""
+
+    def wait_for(share: float) -> None:
+        while sum(writer.done for writer in writers) < share * WRITES:
+            assert any(writer.is_alive() for writer in writers)
+            time.sleep(0.02)
+
+    wait_for(0.15)
+    (leader,) = cluster.get("/_cat/cluster_manager?format=json")
+    first = next(node for node in cluster.nodes if node.name == leader["node"])
+    first.kill()
+    wait_for(0.35)
+    first.start()
+    wait_for(0.45)
+    served.kill()
+    served.start()
+    wait_for(0.55)
+    asked = cluster.nodes.index(first)
+    with suppress(RuntimeError):
+        cluster.wait(3, "yellow green", asked=asked)
+    other = next(node for node in cluster.nodes if node is not first)
+    other.pause()
+    time.sleep(3)
+    other.resume()
+    wait_for(0.75)
+    other.kill()
+    other.start()
+
+
+def _check(cluster: Cluster, root: Path, writers: list[Writer], keys: list[str]) -> None:
+    """Check that files and index have each acknowledged message once, in the same ranking."""
+    engine = OpenSearch(",".join(cluster.urls), prefix=INDEX)
+    process = Process(root, engine)
+    deadline = time.monotonic() + 120
+    while left := [name for name, _ in process.objects.list("pending")]:
+        assert time.monotonic() < deadline, f"{len(left)} changes are not indexed"
+        time.sleep(0.5)
+    engine.refresh()
+    everything = {"query": {"term": {"kind": "document"}}, "size": 10_000, "_source": ["tenant"]}
+    home = Process(root)
+    for number, (writer, key) in enumerate(zip(writers, keys, strict=True)):
+        with process.stores.of(key) as store, home.stores.of(key) as plain:
+            texts = Counter(
+                message.text for message in store.transcript(f"sessions/w{number}").messages()
+            )
+            assert set(texts.values()) == {1}
+            assert len(texts) == writer.done == WRITES // WRITERS
+            (found,) = engine.search(key, [everything])
+            assert len(found["hits"]["hits"]) == min(writer.done, 10_000)
+            for query in ("tea3", "cake2 tea11", f"writer {number}"):
+                ranked = [
+                    [(hit.citation, round(hit.score, 5)) for hit in one.search(query)]
+                    for one in (store, plain)
+                ]
+                assert ranked[0] == ranked[1]
