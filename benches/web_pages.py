@@ -140,16 +140,17 @@ def asked(
 
 def addresses(store: commonplace.Store) -> dict[str, str]:
     """Return the address of each screen by its name."""
-    session = store.sessions()[99].path
+    sessions = store.sessions()
+    session = sessions[len(sessions) // 2].path
     entry = HookLog(store).newest(1)[0]["id"]
-    note = store.list("notes/050")[0].path
+    note = store.list("notes/000")[0].path
     return {
         "search, empty": "/",
         "sessions": "/sessions",
         "sessions of a project": "/sessions?project=project-07",
         "conversation": f"/session/{quote(session)}",
         "notes": "/notes",
-        "notes of a folder": "/notes?folder=notes/050",
+        "notes of a folder": "/notes?folder=notes/000",
         "note": f"/note/{quote(note)}",
         "note, editor": f"/edit/{quote(note)}",
         "note, history": f"/history/{quote(note)}",

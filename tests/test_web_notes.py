@@ -151,6 +151,12 @@ def test_only_listed_tags_come_out(text: str) -> None:
     assert {name for name, _ in tags.found} <= ALLOWED
 
 
+def test_raw_html_is_shown_as_it_was_written() -> None:
+    html = rendered("one <del>two</del>\n\n<table><tr><td>three</table>\n")
+    assert "one &lt;del&gt;two&lt;/del&gt;" in html
+    assert "&lt;table&gt;&lt;tr&gt;&lt;td&gt;three" in html
+
+
 # Editing
 
 
