@@ -5,7 +5,8 @@ own in a temporary folder.
 
 - changes-*.jsonl: a fact, and what changes it. They are told in two sessions a week apart; two
   weeks later the profile is read. The fact is replaced when no entry that is told as true holds its
-  stale words. A fact that was never kept counts as replaced too, so the table says how many were.
+  stale words. Where the change itself names them ("sold the Civic"), what was kept of it may hold
+  them. A fact that was never kept counts as replaced too, so the table says how many were.
 - vetoes-*.jsonl: messages that must not be kept. One is held when nothing of it is kept: no entry,
   and no file below the root holds its `phrase`, where it has one. Of a secret the rest of the
   sentence may be kept, so there only the files count. Secrets stand between ⟦ and ⟧ and are drawn
@@ -105,13 +106,15 @@ def changes(items: Sequence[dict[str, Any]]) -> Iterator[Change]:
             profile.flush([{"role": "user", "content": item["first"]}], session="first")
             before = told_as_true(profile.entries(limit=MANY), clock.now)
             clock.now += WEEK
-            profile.flush([{"role": "user", "content": item["second"]}], session="second")
+            done = profile.flush([{"role": "user", "content": item["second"]}], session="second")
             clock.now += WEEK
             after = told_as_true(profile.entries(limit=MANY), clock.now)
+        named = holds([item["second"].casefold()], item["stale"])
+        news = {one["text"].casefold() for one in done["remembered"]} if named else set()
         yield Change(
             item,
             kept=holds(before, item["stale"]),
-            replaced=not holds(after, item["stale"]),
+            replaced=not holds([one for one in after if one not in news], item["stale"]),
             told=bool(item["true"]) and holds(after, item["true"]),
         )
 

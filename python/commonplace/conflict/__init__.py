@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from commonplace.conflict import classifier
 from commonplace.conflict.changes import (
     have_different_context,
     is_negated,
@@ -20,8 +21,9 @@ from commonplace.conflict.changes import (
     removed_value,
 )
 from commonplace.conflict.claims import CITIES, LIST, SLOT_SCOPE, Claim, read
+from commonplace.conflict.features import says_change
 from commonplace.conflict.tables import load
-from commonplace.conflict.topics import ended_topic, with_relative
+from commonplace.conflict.topics import ended_topic, of_another_thing, with_relative
 from commonplace.conflict.words import (
     DENIALS,
     OURSELVES,
@@ -36,6 +38,11 @@ from commonplace.conflict.words import (
 
 # Beyond this a text is no statement but a note, and is not taken apart.
 LONGEST = 300
+# The classifier knows chats, not documents or code
+LONGEST_LIKELY = 120
+CODE = re.compile(r"`|\w[/_]\w+[/_.]\w|\w\(\)|\*\*|\w=\w|://|--\w|[a-z][a-z]+[A-Z]\w+\(|\|")
+# The rules say nothing then, or are not sure
+UNDECIDED = {"unrelated", "unsure"}
 # Cosines of two sentences: below the one nothing is alike, above the other the topic is the same.
 VETO, CONFIRM = 0.3, 0.6
 # It lies in a city, not beside one
@@ -55,7 +62,8 @@ SOURCE = re.compile(r" — [\"“](?P<said>[^\n]+)[\"”]\s*$")
 class Verdict:
     """Whether a new statement replaces an old one.
 
-    `reason` is a short stable code: `changed:<attribute>`, `denied`, `replaced` for a conflict;
+    `reason` is a short stable code: `changed:<attribute>`, `denied`, `replaced` for a conflict that
+    a rule finds, `likely:<attribute>` for one that the classifier finds where no rule decides;
     `same`, `detail` (one only says more), `scope`, `many` (both can hold), `unsure`, `vetoed` (the
     embedder sees nothing in common), `unrelated` for none. The rest is filled as far as known.
     """
@@ -115,10 +123,38 @@ def statement_and_source(text: str) -> tuple[str, str]:
 
 
 def without_embedder(old: str, new: str) -> Verdict:
-    """Compare two statements by the rules alone."""
+    """Compare two statements by the rules, and by the classifier where these do not decide."""
     if len(old) > LONGEST or len(new) > LONGEST:
         return Verdict(conflict=False, reason="unrelated")
     new = with_relative(old, new)
+    verdict = by_rules(old, new)
+    if verdict.conflict or verdict.reason not in UNDECIDED or not may_conflict(old, new):
+        return verdict
+    if classifier.likelihood(old, new) < classifier.load().least:
+        return verdict
+    about = classifier.attribute(old, new)
+    return Verdict(
+        conflict=True,
+        reason=f"likely:{about}",
+        attribute=about,
+        old_value=old,
+        new_value=new,
+    )
+
+
+def may_conflict(old: str, new: str) -> bool:
+    """Say whether the classifier is asked: the new statement may tell of a change."""
+    return (
+        max(len(old), len(new)) <= LONGEST_LIKELY
+        and not CODE.search(old + new)
+        and says_change(old, new)
+        and not other_subject(old, new)
+        and not of_another_thing(old, new)
+    )
+
+
+def by_rules(old: str, new: str) -> Verdict:
+    """Compare two statements by the rules alone."""
     before, after = plain(old), plain(new)
     if verdict := word_for_word(before, after):
         return verdict

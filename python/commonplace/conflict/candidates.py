@@ -1,7 +1,8 @@
 """Index of statements by claim and by word: which of them may contradict a new one.
 
-A conflict needs a claim about the same attribute, or words in common. So only these are compared in
-full: those with the same claim, then those with the rarest words of the new statement.
+A conflict needs a claim about the same attribute, words in common, or a common topic. So only these
+are compared in full: those with the same claim, then those with the rarest words of the new
+statement, then those that share the rarest attributes of `attributes.toml` with it.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from heapq import nlargest
 from typing import NamedTuple
 
 from commonplace.conflict import LONGEST
 from commonplace.conflict.claims import read
+from commonplace.conflict.features import signs
 from commonplace.conflict.topics import topics_of
 from commonplace.conflict.words import content, plain
 
 # Most statements that are compared with a new one in full
 CANDIDATES = 24
+# So many more that share an attribute with it
+ALIKE = 16
+# An attribute of more statements says little
+COMMON = 400
 
 
 class Keys(NamedTuple):
@@ -25,6 +32,7 @@ class Keys(NamedTuple):
 
     claims: frozenset[tuple[str, str]]
     words: frozenset[str]
+    attributes: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=32_768)
@@ -39,7 +47,8 @@ def keys_of(text: str) -> Keys:
     bare = plain(text)
     claims = frozenset((one.subject, one.attribute) for one in read(bare, text))
     topics = frozenset(("topic", one) for one in topics_of(text))
-    return Keys(claims | topics, content(bare))
+    said = signs(text)
+    return Keys(claims | topics, content(bare), said.one | said.many | said.sorts.keys())
 
 
 class StatementIndex:
@@ -53,12 +62,15 @@ class StatementIndex:
     def __init__(self, statements: Sequence[str]) -> None:
         self._claims: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._words: dict[str, list[int]] = defaultdict(list)
+        self._attributes: dict[str, list[int]] = defaultdict(list)
         for number, text in enumerate(statements):
             keys = keys_of(text)
             for claim in keys.claims:
                 self._claims[claim].append(number)
             for word in keys.words:
                 self._words[word].append(number)
+            for attribute in keys.attributes:
+                self._attributes[attribute].append(number)
 
     def count(self, word: str) -> int:
         """Return how many statements hold a word."""
@@ -88,4 +100,13 @@ class StatementIndex:
         if len(found) < limit:
             shared = Counter(number for posting in postings for number in posting)
             found |= dict.fromkeys(number for number, _ in shared.most_common(limit))
-        return list(found)[:limit]
+        return list(dict.fromkeys([*list(found)[:limit], *self._alike(keys)]))
+
+    def _alike(self, keys: Keys) -> list[int]:
+        """Return those that share the most attributes, the rarest first."""
+        shared: dict[int, float] = defaultdict(float)
+        for attribute in keys.attributes:
+            posting = self._attributes.get(attribute, [])
+            for number in posting if len(posting) <= COMMON else []:
+                shared[number] += 1 / len(posting)
+        return nlargest(ALIKE, shared, key=shared.__getitem__)

@@ -131,6 +131,9 @@ def _first(old: str, news: list[str], compare: Compare) -> Verdict:
     by_part = [
         next((v for v in (compare(part, n) for n in news) if v.conflict), None) for part in pieces
     ]
+    if found is None:
+        # a part alone is less than a statement, so likely is not enough
+        by_part = [None if one and one.reason.startswith("likely:") else one for one in by_part]
     untrue = next((verdict for verdict in by_part if verdict), None)
     true = [part for part, verdict in zip(pieces, by_part, strict=True) if verdict is None]
     named = any(

@@ -34,7 +34,8 @@ OTHER = re.compile(
     r"|child|dog|cat|puppy|ex|妹妹|妹|弟弟|弟|哥哥|哥|姐姐|姐|爸爸|爸妈|爸|妈妈|妈"
     r"|爷爷|奶奶|外公|外婆"
     r"|孩子|娃|宝宝|老婆|老公|妻子|丈夫|媳妇|儿子|女儿|闺女|同事|朋友|闺蜜|室友|邻居|同学|表[哥弟姐妹]|叔叔|舅舅"
-    r"|[小老](?=[\u4e00-\u9fff](?!板|婆|公|师|了|家)))s?(?!(?:'s)? and (?:i|me)\b)(?!和我|跟我)"
+    r"|[小老](?=[\u4e00-\u9fff](?!板|婆|公|师|了|家)))s?"
+    r"(?![- ]in[- ]law)(?!(?:'s)? and (?:i|me)\b)(?!和我|跟我)"
 )
 # What is so of one of a couple is so of the other
 OF_BOTH = {"relationship", "pregnancy", "children"}

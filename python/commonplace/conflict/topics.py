@@ -34,6 +34,9 @@ THING = re.compile(
     r"^(?:the|our|my|their|user's) ([\w -]{2,40}?) (?:uses?|runs?|is|are|was|were|has|have|moved"
     r"|switched|migrated|lives?|went)\b"
 )
+THING_ZH = re.compile(
+    r"(?:我们?的?|用户的?)?([\u3400-\u9fff]{2,6}?)(?:在|是|放|用|为|改|换|挪|定|推迟|提前)"
+)
 # Topics that are told of another person and end by what the user says of both
 OF_RELATIVES = frozenset({"relationship", "pregnancy", "roommate", "manager", "pet", "surname"})
 
@@ -185,8 +188,7 @@ def _replaced_by_rival(before: str, after: str) -> Ended | None:
     tables = load()
     if not tables.changed.search(after) or tables.taste.search(before):
         return None
-    things = [content(found[1]) if (found := THING.match(one)) else None for one in (before, after)]
-    if things[0] is not None and things[1] and not things[1] <= things[0]:
+    if of_another_thing(before, after):
         return None
     for rival in tables.rivals:
         old, new = (_members(rival, text) for text in (before, after))
@@ -194,6 +196,25 @@ def _replaced_by_rival(before: str, after: str) -> Ended | None:
         if len(old) == len(others) == 1:
             return Ended(rival.name, next(iter(old.values())), others[0])
     return None
+
+
+def of_another_thing(old: str, new: str) -> bool:
+    """Say whether both statements are about a thing, and not about the same.
+
+    >>> of_another_thing("The web app uses Postgres", "The mobile app moved to SQLite")
+    True
+    """
+    kinds = [THING_ZH.match(one) for one in (old, new)]
+    if kinds[0] and kinds[1]:
+        first_kind, second_kind = kinds[0][1], kinds[1][1]
+        # "周会" and "评审会" are two meetings
+        alike = first_kind[-1] == second_kind[-1]
+        return alike and first_kind not in second_kind and second_kind not in first_kind
+    things = [THING.match(_small(one)) for one in (old, new)]
+    if not all(things):
+        return False
+    first, second = (content(thing[1]) for thing in things if thing)
+    return bool(second) and not second <= first
 
 
 def _members(rival: Rival, text: str) -> dict[int, str]:

@@ -169,10 +169,15 @@ def content(text: str) -> frozenset[str]:
     text = DENIALS.sub(" ", text)
     for name, pattern in tables.names.items():
         text = pattern.sub(f" {name} ", text)
-    text = tables.light_zh.sub(" ", text)
+    text = light_removed(text)
     words = re.findall(r"[a-z0-9+#](?:[\w.+#:/@-]*[\w+#])?|[\u3400-\u9fff]", text, re.ASCII)
     idle = ignored_stems() - ({"a"} if CHINESE.search(text) else set())
     return frozenset(word for word in map(short_stem, words) if word not in idle)
+
+
+def light_removed(text: str) -> str:
+    """Return a text with spaces for the Chinese words that a statement is not about."""
+    return load().light_zh.sub(" ", text)
 
 
 @cache

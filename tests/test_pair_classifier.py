@@ -1,0 +1,69 @@
+"""Classifier of pairs of statements: what it adds to the rules, and what it is not asked."""
+
+from __future__ import annotations
+
+import pytest
+from benches.extraction_quality import answers, score
+
+from commonplace.conflict import classifier, compare, may_conflict
+from commonplace.conflict.candidates import StatementIndex
+from commonplace.conflict.features import features
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "about"),
+    [
+        ("I play trombone in the brass band", "swapped the trombone for a cornet", "instrument"),
+        ("手机用的华为mate40", "mate40摔碎了，新买的小米14", "phone_make"),
+    ],
+)
+def test_it_decides_where_no_rule_does(old: str, new: str, about: str) -> None:
+    verdict = compare(old, new)
+    assert (verdict.conflict, verdict.reason) == (True, f"likely:{about}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User speaks Polish", "picked up a fair bit of Welsh at evening class"),
+        ("User is a nurse", "i'm on the burns unit, band 6"),
+        ("用户住在西安", "这周在兰州出差，天天牛肉面"),
+        ("周会在周三", "评审会改到周四了"),
+        (
+            "The user drinks green tea every morning",
+            "The user drinks green tea early every morning",
+        ),
+    ],
+)
+def test_in_doubt_both_stay(old: str, new: str) -> None:
+    assert not compare(old, new).conflict
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The bug was in `getAuthor()`", "let's drop `getAuthor()`"),
+        ("User uses vim" + " and more" * 20, "vim's gone"),
+        ("Alice uses vim", "Bob no longer uses vim"),
+        ("User likes tea", "User likes cake"),
+    ],
+)
+def test_it_is_not_asked_of_code_long_texts_or_what_says_no_change(old: str, new: str) -> None:
+    assert not may_conflict(old, new)
+
+
+def test_every_weight_is_of_a_feature() -> None:
+    found = set(features("User uses vim", "vim's gone, i'm all in on zed"))
+    assert len(found & classifier.load().weights.keys()) > 10
+
+
+def test_statements_of_one_attribute_are_candidates() -> None:
+    index = StatementIndex(["User likes cake", "User drives a Honda", "User is 42"])
+    assert 1 in index.candidates(["picked up a skoda on thursday"])
+
+
+# Pairs of somebody whose words were not trained on: what was reached, a little below it
+def test_held_out_pairs() -> None:
+    scores = score(list(answers("conflict", "held-4")))
+    assert scores.precision >= 0.97
+    assert scores.recall >= 0.38
