@@ -38,14 +38,15 @@ from commonplace.extraction.linear_model import (
 from commonplace.extraction.rule_tables import CHINESE, load
 
 TASKS = ("extraction", "changes", "conflict")
-# Who wrote which sets: none saw the rules, and each is left out in turn.
+# Who wrote which sets; the last of them knows the rules, the others do not.
 AUTHORS = {
-    "1": ["extraction-seen", "conflict-seen"],
+    "1": ["extraction-seen", "conflict-seen", "vetoes-seen"],
     "2": ["chat-seen", "changes-seen"],
     "3": ["extraction-seen-3", "changes-seen-3", "conflict-seen-3"],
-    "4": [f"{task}-seen-{half}" for task in TASKS for half in ("zh", "zh-2")],
-    "5": [f"{task}-seen-4" for task in (*TASKS, "year")],
-    "6": [f"{task}-seen-5" for task in (*TASKS, "year")],
+    "4": [f"{task}-seen-{half}" for task in (*TASKS, "vetoes") for half in ("zh", "zh-2")],
+    "5": [f"{task}-seen-4" for task in (*TASKS, "year", "vetoes")],
+    "6": [f"{task}-seen-5" for task in (*TASKS, "year", "vetoes")],
+    "7": ["extraction-seen-6"],
 }
 # Those whose messages no rule was made from, so that they say what rules and classifier do together
 FRESH = ("5", "6")
@@ -88,7 +89,11 @@ def messages(language: str) -> Iterator[Message]:
 def labelled(name: str) -> Iterator[tuple[str, str | None, float]]:
     """Yield text, kind and weight of what a user says in a set."""
     for item in read(FOLDER / f"{name}.jsonl"):
-        if "tellings" in item:
+        if name.startswith("vetoes"):
+            # which of its sentences must not be kept is not labelled
+            if len(list(sentences(item["text"]))) == 1:
+                yield item["text"], None, 1.0
+        elif "tellings" in item:
             yield from ((one["text"], "any", WEIGHT_OF_MORE) for one in item["tellings"])
         elif "first" in item:
             yield from ((item[key], "any", WEIGHT_OF_MORE) for key in ("first", "second"))

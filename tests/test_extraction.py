@@ -72,7 +72,7 @@ def test_rules_and_classifier_on_labelled_messages(
         ("renting a tiny terrace house near the docks these days", True),
         ("shellfish puts me in hospital, just so you know", True),
         ("the second paragraph still sounds a bit stiff", False),
-        ("花粉一多我就喘不上气，体质问题", True),
+        ("老家在绵阳，过年才回", True),
         ("第二段读着还是有点怪", False),
     ],
 )

@@ -66,8 +66,10 @@ LONGEST_CHANGE = 160
 SOFT = re.compile(
     r"ephemeral:|(?:joke|reported|vague|past|conditional|mood|uncertain|third-person|not-done)$"
 )
-# How far the score of the classifier may lie below its threshold, by what the rules say
-ALLOWANCE_OF_RULE, ALLOWANCE_OF_VETO = 4.0, -0.5
+# How far below its threshold the classifier may score what a rule keeps. A rule for a plain short
+# sentence ("we moved to Lisbon") is right where so few words say little to the classifier.
+ALLOWANCE_OF_RULE = 2.5
+SHORT = re.compile(r"(?!.*[\u3400-\u9fff])(?:\S+ ){0,5}\S+|(?=.*[\u3400-\u9fff]).{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +175,12 @@ def by_rules(text: str, unquoted: str, role: str, now: date | None) -> Classific
 
 def joined(found: Classification, unquoted: str, now: date | None) -> Classification:
     """Return what rules and classifier say of a sentence of the user together."""
-    soft = bool(SOFT.match(found.reason))
-    if not (found.kept or soft or found.reason == "no-rule"):
+    if not (found.kept or found.reason == "no-rule" or SOFT.match(found.reason)):
+        return found
+    if found.kept and SHORT.fullmatch(unquoted):
         return found
     says = likely(unquoted)
-    allowance = ALLOWANCE_OF_RULE if found.kept else ALLOWANCE_OF_VETO if soft else 0
-    if says.score + allowance <= 0:
+    if says.score + (ALLOWANCE_OF_RULE if found.kept else 0) <= 0:
         return replace(found, kind=None, reason="unlikely", statement="") if found.kept else found
     if found.kept:
         return found

@@ -18,7 +18,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 # One letter a weight; this one is zero, and so many steps are one.
 ZERO = ord("O")
 # Log odds, both classes being equally frequent, from which a sentence is kept that no rule knows
-THRESHOLD = 1.3
+THRESHOLD = 1.6
 STEPS_OF_KEEP = 8
 STEPS_OF_KIND = 8
 
