@@ -12,6 +12,7 @@ from hypothesis import settings
 
 import commonplace
 from tests.doubles import Clock
+from tests.opensearch.cluster import Cluster, Unavailable, running
 
 # no test is timed: a busy machine takes long for any example
 settings.register_profile("untimed", deadline=None)
@@ -29,6 +30,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"needs {mark.args[0]}, which only Linux has")
     if item.get_closest_marker("fleet") and "fleet" not in str(item.config.option.markexpr):
         pytest.skip("runs a search engine, for minutes: make test-fleet")
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A search engine of one node, for tests with the marker `fleet`."""
+    try:
+        with running(1, tmp_path_factory.mktemp("engine")) as started:
+            yield started
+    except Unavailable as why:
+        pytest.skip(str(why))
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 
 from commonplace import Store
 from commonplace.engines import Engine
-from tests.opensearch.cluster import Cluster, Unavailable, running
 from tests.opensearch.double import double
 from tests.opensearch.tenant_engine import WholeEngine
 from tests.opensearch.tenants import Tenants
@@ -35,15 +34,6 @@ __all__ = [
     "test_odd_queries",
     "test_ties_go_by_path_and_position",
 ]
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    try:
-        with running(1, tmp_path_factory.mktemp("engine")) as started:
-            yield started
-    except Unavailable as why:
-        pytest.skip(str(why))
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])

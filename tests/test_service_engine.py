@@ -15,18 +15,8 @@ import pytest
 from commonplace.errors import Conflict, InvalidArgument, StorageError
 from commonplace.service import scope
 from commonplace.service.opensearch import EngineUnavailable
-from tests.opensearch.cluster import Cluster, Unavailable, running
 from tests.opensearch.double import Double, double
 from tests.opensearch.tenants import Tenants
-
-
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    try:
-        with running(1, tmp_path_factory.mktemp("engine")) as started:
-            yield started
-    except Unavailable as why:
-        pytest.skip(str(why))
 
 
 @pytest.fixture

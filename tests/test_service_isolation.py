@@ -20,7 +20,6 @@ from commonplace.errors import CommonplaceError, InvalidArgument
 from commonplace.service import scope
 from commonplace.service.freshness import freshness_token
 from commonplace.service.scope import Get, Put, Remove, Search
-from tests.opensearch.cluster import Unavailable, running
 from tests.opensearch.double import Double, double
 from tests.opensearch.tenants import Tenants
 
@@ -43,16 +42,12 @@ KEY = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
-def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if request.param == "double":
-        with double() as fake:
-            yield fake.url
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "real":
+        yield request.getfixturevalue("cluster").url
         return
-    try:
-        with running(1, tmp_path_factory.mktemp("engine")) as cluster:
-            yield cluster.url
-    except Unavailable as why:
-        pytest.skip(str(why))
+    with double() as fake:
+        yield fake.url
 
 
 def word(number: int) -> str:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from commonplace._core import CollectionStats, EngineDocument, QueryNames
 from commonplace.engines import search
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from commonplace._core import Hit, SearchFilter
+    from commonplace.engines import Engine
     from commonplace.search_filter import FilterFields
     from commonplace.store import Unit
 
@@ -159,7 +160,8 @@ class Searcher:
         tools: bool,
     ) -> FoundHits:
         own = TenantEngine(self, store.tenant, tools=tools)
-        ranked = search(own, query, limit, unit=unit, filter=filter)
+        # it asks, and changes nothing
+        ranked = search(cast("Engine", own), query, limit, unit=unit, filter=filter)
         hits, gone = _standing(store, ranked, own.records)
         notes = list(ranked.notes)
         if not own.complete:
@@ -232,15 +234,16 @@ class TenantStore(Store):
         *,
         unit: Unit = "turn",
         filter: SearchFilter | None = None,
+        archive: Literal["yes", "no", "only"] = "yes",
         **fields: Unpack[FilterFields],
     ) -> Any:
-        """Return hits as `Store.search` does.
+        """Return hits as `Store.search` does; an engine has all files, archived or not.
 
         Raises:
             EngineUnavailable: The engine does not answer.
         """
         if self._searcher is None:
-            return super().search(query, limit, unit=unit, filter=filter, **fields)
+            return super().search(query, limit, unit=unit, filter=filter, archive=archive, **fields)
         own = self._core.resolved_filter(given_filter(filter, fields))
         return self._searcher.search(self, query, limit, unit, own)
 
