@@ -369,7 +369,7 @@ def test_many_vectors_are_packed_and_found_by_their_codes(monkeypatch: pytest.Mo
     many = spread(600, 96)
     exact, graph = filled(many, 96, 1000), filled(many, 96, 100)
     monkeypatch.setattr(graph, "_cosines", None)
-    monkeypatch.setattr(nearest, "CANDIDATES", 450)
+    monkeypatch.setattr(nearest, "CANDIDATES", 300)
     monkeypatch.setattr(nearest, "CANDIDATES_EACH", 10)
     for step in range(2):
         shared = 0
