@@ -366,14 +366,14 @@ def filled(many: np.ndarray, dims: int, exact: int) -> nearest.Rows:
 
 
 def test_many_vectors_are_packed_and_found_by_their_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = spread(600)
-    exact, graph = filled(many, 24, 1000), filled(many, 24, 100)
+    many = spread(600, 96)
+    exact, graph = filled(many, 96, 1000), filled(many, 96, 100)
     monkeypatch.setattr(graph, "_cosines", None)
     monkeypatch.setattr(nearest, "CANDIDATES", 300)
     monkeypatch.setattr(nearest, "CANDIDATES_EACH", 10)
     for step in range(2):
         shared = 0
-        for query in spread(50):
+        for query in spread(50, 96):
             want, got = (dict(rows.best(query, 10)) for rows in (exact, graph))
             # a byte a number: those that nearly tie may change places
             assert all(abs(want[row] - got[row]) < 0.005 for row in want.keys() & got.keys())
@@ -384,7 +384,7 @@ def test_many_vectors_are_packed_and_found_by_their_codes(monkeypatch: pytest.Mo
         if step == 0:
             for rows in (exact, graph):
                 rows.free(range(200))
-                rows.put([rows.new() for _ in range(50)], spread(250)[200:])
+                rows.put([rows.new() for _ in range(50)], spread(250, 96)[200:])
                 rows.put([300], many[:1])
             assert [row for row, _ in graph.best(many[0], 1)] == [300]
 

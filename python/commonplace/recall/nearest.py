@@ -88,8 +88,8 @@ class Rows:
             return []
         if keep is None and isinstance(self._blocks, PackedBlocks):
             count = max(CANDIDATES, CANDIDATES_EACH * k) + len(self._free)
-            near = self._blocks.candidates(vector, count)
-            return self._first(near[near < self._count], vector, k)
+            near = self._blocks.candidates(vector, count, self._count)
+            return self._first(near, vector, k)
         cosines = self._cosines(vector)
         want = k if keep is None else 8 * k
         while True:

@@ -111,10 +111,15 @@ class PackedBlocks:
             found[here] = (own @ vector) * self._scales[number][places]
         return found
 
-    def candidates(self, vector: Matrix, count: int) -> NDArray[np.int64]:
-        """Return the rows whose codes are nearest to that of a vector, nearest first."""
+    def candidates(self, vector: Matrix, count: int, rows: int) -> NDArray[np.int64]:
+        """Return up to `count` of the first `rows` rows, those with the nearest codes first."""
         code = self._coded(vector[None]).tobytes()
-        return np.array(nearest_codes(self._codes, code, count), np.int64)
+        full, rest = divmod(rows, BLOCK)
+        # what was never filled is not to take the place of what was
+        blocks = self._codes[:full]
+        if rest:
+            blocks.append(self._codes[full][: rest * self._width])
+        return np.array(nearest_codes(blocks, code, count), np.int64)
 
     def _coded(self, vectors: Matrix) -> NDArray[np.uint8]:
         codes = np.zeros((len(vectors), self._width), np.uint8)
