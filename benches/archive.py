@@ -100,16 +100,17 @@ def query(root: Path, count: int) -> None:
     vocabulary = words(120_000)
     chance = random.Random(23)
     began = time.perf_counter()
-    store = commonplace.open(root, watch=False)
+    store = commonplace.open(root)
     first = store.search("kalo miten drasol", archive="yes")
     opening = time.perf_counter() - began
-    spent = []
+    spent, worked = [], time.process_time()
     for _ in range(count):
         ranks = [int(len(vocabulary) ** chance.random()) - 1 for _ in range(chance.randint(2, 5))]
         text = " ".join(vocabulary[rank] for rank in ranks)
         began = time.perf_counter()
         store.search(text)
         spent.append(time.perf_counter() - began)
+    worked = time.process_time() - worked
     spent.sort()
     status = Path("/proc/self/status").read_text()
     resident = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
@@ -121,6 +122,7 @@ def query(root: Path, count: int) -> None:
                 "hits": len(first),
                 "p50_ms": round(1000 * spent[count // 2], 1),
                 "p99_ms": round(1000 * spent[int(count * 0.99)], 1),
+                "cpu_ms": round(1000 * worked / count, 1),
                 "rss_mb": int(resident.split()[1]) >> 10,
                 "anonymous_mb": int(anonymous.split()[1]) >> 10,
             }

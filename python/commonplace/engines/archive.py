@@ -167,6 +167,9 @@ class ArchiveEngine:
     def statistics(self, names: QueryNames) -> CollectionStats:
         """Return the statistics of the archived documents for a query."""
         self._follow()
+        # once a search: each time the store looks at its files
+        if changed := self._core.no_longer_archived():
+            self._drop(changed)
         counts = {name: self._count(name) for name in names.names}
         for name, kind, typos, terms in names.patterns:
             counted = _field_names(name, terms) if kind == "field" else terms
@@ -257,7 +260,7 @@ class ArchiveEngine:
         """Return the query that chooses candidates; None if nothing can be found."""
         query, occur = self._tantivy.Query, self._tantivy.Occur
         weighted = dict(names.weights(stats))
-        parts = []
+        parts: list[Any] = []
         for name, weight in weighted.items():
             if name[0] == "~":
                 continue
@@ -375,8 +378,6 @@ class ArchiveEngine:
     def _follow(self) -> None:
         if self._searcher is None or self._core.archive_stamp() != self._stamp:
             self.refresh()
-        if changed := self._core.no_longer_archived():
-            self._drop(changed)
 
     def _open(self) -> None:
         """Open the index; one that is damaged, or of another version, is made again."""
