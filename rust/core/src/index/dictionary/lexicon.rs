@@ -339,7 +339,7 @@ impl Lexicon {
     pub fn finish(&mut self) -> AnalyzedDocument {
         if self.language != LanguageId::BY_WORD {
             // a query is read in the languages that some document is in
-            let marker = self.intern(&self.language.marker());
+            let marker = self.intern(self.language.marker());
             self.counter.count(Field::Time, marker);
         }
         self.votes.clear();
