@@ -154,7 +154,8 @@ impl World {
             let Atom::Words(text) = atom else { panic!("only words here") };
             words.push((text.as_str(), 1.0));
         }
-        for term in query_terms(&words, |word| catalog.index.lexicon().stem(word)) {
+        let languages = catalog.index.languages();
+        for term in query_terms(&words, &languages, |word| catalog.index.lexicon().stem(word)) {
             scorer.add_term(&term);
         }
         let (terms, _) = scorer.term_scorers();

@@ -145,6 +145,11 @@ mod tests {
     use crate::text::query_terms::query_terms;
     use crate::text::{segmentation, tokens};
 
+    /// Two languages, of which one leaves out what stands before an apostrophe.
+    fn languages() -> Vec<LanguageId> {
+        LanguageId::all().filter(|language| ["de", "fr"].contains(&language.code())).collect()
+    }
+
     /// Plain reference of [`SnippetTerms::matches_in`]: it looks at every word.
     fn all_matches(text: &str, terms: &SnippetTerms) -> Vec<(Range<usize>, usize)> {
         let mut matches = Vec::new();
@@ -155,7 +160,7 @@ mod tests {
                 let read = |language: &LanguageId| known(language.read(term.spelled)?.stem());
                 let found = known(term.text)
                     .or_else(|| known(&stem(term.text)?))
-                    .or_else(|| LanguageId::all().collect::<Vec<_>>().iter().find_map(read));
+                    .or_else(|| languages().iter().find_map(read));
                 if let Some((number, _)) = found {
                     matches.push((start + term.range.start..start + term.range.end, *number));
                 }
@@ -190,20 +195,19 @@ mod tests {
         #[test]
         fn every_match_is_found_and_highlighted(
             text in "([a-zA-Z]{1,5}|[a-z]{2,4}|[aäß'’0-9_.:#+/@-]|e\u{301}|went|Gone|dying|[uU]sing\
-                |skies|GO|aed|Aing|goes|HTTP|ﬁ|Häuser|l'eau|evlerinde|brood|数据|库|数 库|ﾃﾞ|ไท|하다|“|。|…|—|\u{3000}|[ ,(*]|  |\n|\n\n){0,24}",
+                |skies|GO|aed|Aing|goes|HTTP|ﬁ|Häuser|l'eau|数据|库|数 库|ﾃﾞ|ไท|하다|“|。|…|—|\u{3000}|[ ,(*]|  |\n|\n\n){0,24}",
             terms in prop::collection::vec(
-                "[a-zA-Z]{1,4}|Haus|eaux|ev|broden|go|die|use|sky|[ait]|数|数据|库|据库|テ|ไท|하다|fi|[a-z]{2}_[a-z]|[a-c]'[a-c]\
+                "[a-zA-Z]{1,4}|Haus|eaux|go|die|use|sky|[ait]|数|数据|库|据库|テ|ไท|하다|fi|[a-z]{2}_[a-z]|[a-c]'[a-c]\
                 |c\\+\\+|c#|_a|[0-9]|[a-b][0-9]|[ab]/[ab]|ss|ä|a\\.b-c|e[a-z]|http", 1..5),
         ) {
             let mut snippet_terms = SnippetTerms::default();
             let terms: Vec<(&str, f32)> = terms.iter().map(|term| (term.as_str(), 1.0)).collect();
-            let languages: Vec<LanguageId> = LanguageId::all().collect();
-            for term in query_terms(&terms, &languages, |word| stem(word).map(Cow::into_owned)) {
+            for term in query_terms(&terms, &languages(), |word| stem(word).map(Cow::into_owned)) {
                 snippet_terms.add(&term.text, 1.0);
                 term.stem.iter().for_each(|stem| snippet_terms.add(stem, 1.0));
                 term.readings.iter().for_each(|one| snippet_terms.add(one.stem(), 1.0));
             }
-            snippet_terms.read_in(languages);
+            snippet_terms.read_in(languages());
             let all = all_matches(&text, &snippet_terms);
             for _ in 0..2 {
                 // the second time it remembers

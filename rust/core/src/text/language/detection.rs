@@ -5,7 +5,7 @@
 //! Undergraduate Instruction*). Each chunk of a text votes for the languages that have it as a stop
 //! word. Chunks that vote alike are one class, so that counting takes one addition a chunk.
 
-use crate::text::language::readings::LanguageId;
+use crate::text::language::readings::{LanguageId, is_latin};
 use crate::text::language::table;
 use crate::text::segmentation::is_apostrophe;
 
@@ -32,6 +32,10 @@ pub fn vote_of(chunk: &str) -> u16 {
         }
         .copied()
         .unwrap_or(0);
+    }
+    // a text in another script is in none of these languages, whatever names it holds
+    if word.chars().next().is_some_and(|c| c.is_alphabetic() && !is_latin(c)) {
+        return table.by_itself;
     }
     let lower = word.to_lowercase();
     let by_letter = || chunk.chars().chain(lower.chars()).find_map(|c| table.letters.get(&c));
@@ -116,6 +120,7 @@ mod tests {
             ("", "git log --oneline"),
             ("", "Кошки нет дома"),
             ("", "猫は家にいない"),
+            ("", "在 Elementary OS 上，安装 OS 的方法。"),
             ("", ""),
         ] {
             assert_eq!(told(text), code, "{text}");

@@ -47,9 +47,8 @@ impl LanguageId {
         let lower = language.lower_case(spelled);
         let word: String = language.bare(&lower).chars().filter(|c| c.is_alphabetic()).collect();
         let word = &word[..word.floor_char_boundary(MAX_WORD)];
-        let is_letter = |c: char| c < '\u{250}' || matches!(c, '\u{1e00}'..='\u{1eff}');
         let marks = |c: char| matches!(c, '\'' | '’' | '\u{300}'..='\u{36f}');
-        let is_word = lower.chars().all(|c| c.is_alphabetic() && is_letter(c) || marks(c));
+        let is_word = lower.chars().all(|c| c.is_alphabetic() && is_latin(c) || marks(c));
         if word.is_empty() || !is_word {
             return None;
         }
@@ -66,6 +65,11 @@ impl LanguageId {
         let prefix = if is_stop_word { None } else { prefix_term(&folded, language) };
         Some(Reading { term, prefix, is_stop_word, by_accents })
     }
+}
+
+/// Returns whether a letter is of the Latin script.
+pub(super) const fn is_latin(c: char) -> bool {
+    c < '\u{250}' || matches!(c, '\u{1e00}'..='\u{1eff}')
 }
 
 /// A word as it is read in a language.

@@ -16,6 +16,8 @@ pub(super) struct VoteTable {
     /// For each class, a bit for each language; the lowest is for words read by themselves. Class 0
     /// has none.
     pub classes: Vec<u32>,
+    /// The class of words that are surely read by themselves.
+    pub by_itself: u16,
 }
 
 impl VoteTable {
@@ -45,6 +47,7 @@ impl VoteTable {
         };
         let words = words.into_iter().map(|(word, mask)| (word, class_of(mask))).collect();
         let letters = letters.into_iter().map(|(letter, mask)| (letter, class_of(mask))).collect();
-        Self { words, letters, ..table }
+        let by_itself = class_of(1);
+        Self { words, letters, by_itself, ..table }
     }
 }
