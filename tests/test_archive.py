@@ -42,7 +42,7 @@ def memory(root: Path) -> Path:
 
 def found(store: Store, query: str, **fields: object) -> list[tuple[str, bool]]:
     """Return citation of each hit, and whether it comes from the archive."""
-    return [(hit.citation, hit.archived) for hit in store.search(query, **fields)]  # type: ignore[arg-type]
+    return [(hit.citation, hit.archived) for hit in store.search(query, **fields)]  # type: ignore[call-overload]
 
 
 def test_old_sessions_are_archived_and_found_as_before(memory: Path) -> None:
@@ -89,7 +89,7 @@ def test_where_to_look(memory: Path) -> None:
         assert found(store, "kettle", session="old")[0] == (f"{OLD}#L1-L2", True)
         assert found(store, "kettle", prefix="sessions/q") == []
         with pytest.raises(ValueError, match="archive is"):
-            store.search("tea", archive="perhaps")  # type: ignore[arg-type]
+            store.search("tea", archive="perhaps")  # type: ignore[call-overload]
         with pytest.raises(QueryError):
             store.archive(sessions=["nobody"])
 

@@ -144,6 +144,7 @@ class Store(Files):
             unit: Unit = "turn",
             meaning: Literal[False] = False,
             filter: SearchFilter | None = None,
+            archive: Literal["yes", "no", "only"] = "yes",
             **fields: Unpack[FilterFields],
         ) -> Hits: ...
         @overload
@@ -155,6 +156,7 @@ class Store(Files):
             unit: Unit = "turn",
             meaning: Literal[True],
             filter: SearchFilter | None = None,
+            archive: Literal["yes", "no", "only"] = "yes",
             **fields: Unpack[FilterFields],
         ) -> HybridHits: ...
 

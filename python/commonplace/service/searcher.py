@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from commonplace._core import CollectionStats, EngineDocument, QueryNames
 from commonplace.engines import search
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, InvalidArgument
 from commonplace.search_filter import given_filter
 from commonplace.service import engine_query as engine
 from commonplace.service.documents import bytes_of, drift, read_record, stats_from
@@ -233,6 +233,7 @@ class TenantStore(Store):
         limit: int = 10,
         *,
         unit: Unit = "turn",
+        meaning: bool = False,
         filter: SearchFilter | None = None,
         archive: Literal["yes", "no", "only"] = "yes",
         **fields: Unpack[FilterFields],
@@ -240,8 +241,13 @@ class TenantStore(Store):
         """Return hits as `Store.search` does; an engine has all files, archived or not.
 
         Raises:
+            InvalidArgument: It is to search by meaning, and an engine has no vectors.
             EngineUnavailable: The engine does not answer.
         """
+        if meaning and self._searcher is not None:
+            raise InvalidArgument("an engine has no vectors: leave meaning out")
+        if meaning:
+            return super().search(query, limit, unit=unit, meaning=True, filter=filter, **fields)
         if self._searcher is None:
             return super().search(query, limit, unit=unit, filter=filter, archive=archive, **fields)
         own = self._core.resolved_filter(given_filter(filter, fields))
