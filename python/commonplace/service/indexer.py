@@ -6,6 +6,8 @@ generation, and the engine refuses what an earlier one still writes, so that pro
 the same file at once cannot mix its states.
 """
 
+# Longer than 350 lines: one algorithm, of which each step leans on the one before.
+
 from __future__ import annotations
 
 import hashlib

@@ -4,6 +4,8 @@ Nothing here knows what a document means, and no call that touches documents is 
 `commonplace.service.scope`.
 """
 
+# Longer than 350 lines: the requests of one client, each with what it may answer.
+
 from __future__ import annotations
 
 import random
