@@ -18,8 +18,8 @@ chat style by somebody who has not read the rules either. It is opened once, whe
 "any" is whether a message was kept at all, whatever its kind. What changes and vetoes are:
 benches/profile_quality.py.
 
-Sets -4 to -6 train the linear classifier (benches/train_extraction.py); *-held-4.jsonl never does, and
-only its totals are looked at.
+Sets -4 to -6 train the linear classifier (benches/train_extraction.py). *-held-4.jsonl never does,
+and only its totals are looked at.
 
 The way there: on a first unseen half extraction reached 1.000 / 0.424 and conflict 0.714 / 0.100,
 on a second extraction 0.917 / 0.611; these were then read, and are in the seen half now.
