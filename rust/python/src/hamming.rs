@@ -18,7 +18,7 @@ pub fn nearest_codes(
     let width = query.len();
     if width == 0
         || width > LONGEST
-        || width % WORD != 0
+        || !width.is_multiple_of(WORD)
         || blocks.iter().any(|block| block.len() % width != 0)
     {
         return Err(PyValueError::new_err(format!(
