@@ -30,7 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
 
 
-@pytest.fixture(scope="session")
+# not of the session: the event loop of Playwright runs until it ends, and other tests have their own
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     """Chromium, started once; where it is not, a skip that says what to install."""
     sync_api = pytest.importorskip(
