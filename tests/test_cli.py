@@ -24,7 +24,9 @@ from commonplace.cli import (
     memory_commands,
     read_commands,
     run,
+    serve_command,
     session_commands,
+    web_command,
     write_commands,
 )
 from commonplace.cli.parser import COMMANDS
@@ -460,7 +462,9 @@ def test_each_module_registers_its_commands() -> None:
             mcp_command,
             memory_commands,
             read_commands,
+            serve_command,
             session_commands,
+            web_command,
             write_commands,
         )
     }

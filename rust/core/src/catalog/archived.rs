@@ -54,7 +54,8 @@ impl ArchivedFiles {
         let stamp = Self::stamp(root);
         let mut text = String::new();
         match root.open_own(&format!("{OWN}/{LIST}")) {
-            Err(Error::NotFound { .. }) => return Ok(Self::default()),
+            // of a link in its place, whoever writes there says what is wrong
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(Self::default()),
             file => {
                 let read = file?.read_to_string(&mut text);
                 read.map_err(|error| Error::io("read", format!("{OWN}/{LIST}"), error))?;
