@@ -16,7 +16,12 @@ from commonplace.cli.options import FILTER
 from commonplace.recall import HybridSearch
 from tests.doubles import letter_embedder
 
-FIELDS = {name for name in vars(SearchFilter) if not name.startswith("_")} - {"is_open", "admits"}
+# what engines ask a filter is no field of it
+FIELDS = {name for name in vars(SearchFilter) if not name.startswith("_")} - {
+    "admits",
+    "is_open",
+    "session_transcripts",
+}
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def show(runner: DemoRunner) -> None:
     runner.answer(
         f"{done['messages']} messages: {len(kept)} sentences kept, {len(passing)} passing"
     )
-    for sign, some in ("+", kept[:3]), ("-", passing[3:6]):
+    for sign, some in ("+", kept[:3]), ("-", passing[3:5]):
         for one in some:
             runner.screen.brief(f"  {sign} {one['text']}", end=one["reason"])
 

@@ -174,7 +174,7 @@ impl DocTable {
     pub fn push(&mut self, doc: DocMeta) {
         let document = self.len();
         if let Some(zones) = self.zones.get_mut() {
-            zones.add(document, &doc);
+            zones.add(document, doc.session);
         }
         self.since.push(doc);
     }
@@ -204,8 +204,8 @@ impl DocTable {
     /// Returns which blocks of [`ZONE_DOCS`](super::ZONE_DOCS) documents may hold messages of a
     /// session, given its label.
     pub fn blocks_of_session(&self, session: u32) -> impl Iterator<Item = usize> + '_ {
-        let docs = (0..self.len()).map(|document| &self[document]);
-        self.zones.get_or_init(|| SessionZones::of(docs)).blocks(session)
+        let sessions = (0..self.len()).map(|document| self[document].session);
+        self.zones.get_or_init(|| SessionZones::of(sessions)).blocks(session)
     }
 
     /// Returns the metadata of documents newer than the snapshot: of all after a packing.

@@ -4,8 +4,6 @@
 //! has few sessions. A search in one session passes over all others. A document that moves in its
 //! file keeps its session, as that is part of the key by which it is known.
 
-use crate::catalog::DocMeta;
-
 /// Documents of a block.
 pub const ZONE_DOCS: usize = 128;
 
@@ -19,23 +17,23 @@ pub(super) struct SessionZones {
 }
 
 impl SessionZones {
-    /// Takes the documents of a table, in order of number.
-    pub(super) fn of<'a>(docs: impl Iterator<Item = &'a DocMeta>) -> Self {
+    /// Takes the sessions of the documents of a table, in order of number.
+    pub(super) fn of(sessions: impl Iterator<Item = u32>) -> Self {
         let mut zones = Self::default();
-        (0..).zip(docs).for_each(|(document, doc)| zones.add(document, doc));
+        (0..).zip(sessions).for_each(|(document, session)| zones.add(document, session));
         zones
     }
 
     /// Adds a document.
-    pub(super) fn add(&mut self, document: usize, doc: &DocMeta) {
+    pub(super) fn add(&mut self, document: usize, session: u32) {
         let block = document / ZONE_DOCS;
         if self.zones.len() <= block {
             self.zones.resize(block + 1, (u32::MAX, NO_SESSION));
         }
-        if doc.session != NO_SESSION {
+        if session != NO_SESSION {
             let (least, greatest) = &mut self.zones[block];
-            *least = doc.session.min(*least);
-            *greatest = doc.session.max(*greatest);
+            *least = session.min(*least);
+            *greatest = session.max(*greatest);
         }
     }
 

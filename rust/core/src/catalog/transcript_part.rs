@@ -1,47 +1,8 @@
-//! Parts of a large transcript: each is read with the messages before and behind it as context, and
-//! numbers its lines from 1.
-
-use std::fs::File;
+//! Parts of a large transcript, which number their lines from 1, joined again.
 
 use crate::catalog::ReadProgress;
-use crate::catalog::extract::Corpus;
 use crate::catalog::file_reader::ReadResult;
-use crate::error::{Interrupt, Result};
 use crate::messages::formats::{DESCRIBED_LINES, SessionRecord};
-use crate::messages::line_reader::lines;
-use crate::messages::message::{self, Message, ParsedLine};
-
-/// Bytes before a part in which its context is looked for first.
-const WINDOW: u64 = 1 << 16;
-
-/// Returns the last message with text that ends at or before `end`, where a line ends.
-pub(super) fn message_before(
-    (file, path): (&File, &str),
-    end: u64,
-    (corpus, longest): (Corpus, usize),
-    interrupt: Interrupt<'_>,
-) -> Result<Option<Message>> {
-    let mut window = WINDOW;
-    loop {
-        let from = end.saturating_sub(window);
-        let mut last = None;
-        lines(file, path, from..end, longest, interrupt, &mut |start, bytes, whole| {
-            // the first may be the end of a line only
-            if !whole || start == from && from > 0 {
-                return;
-            }
-            if let ParsedLine::Message(message) = message::parse(bytes)
-                && !corpus.text(&message).is_empty()
-            {
-                last = Some(message);
-            }
-        })?;
-        if last.is_some() || from == 0 {
-            return Ok(last);
-        }
-        window = window.saturating_mul(4);
-    }
-}
 
 impl ReadResult {
     /// Returns whether a part, which begins at `start`, says as much as a reading in one piece: there

@@ -1,18 +1,52 @@
-//! Resuming a transcript that has grown: the old part is checked by a hash, only new lines are
-//! read.
+//! Resuming a transcript that has grown, or reading a part of one: the old part is checked by a hash,
+//! only new lines are read, and the message before them is their context.
 
 use std::fs::File;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::catalog::extract::Corpus;
 use crate::catalog::{DocMeta, ReadProgress};
-use crate::error::{Error, Result};
+use crate::error::{Error, Interrupt, Result};
 use crate::files::platform::FileExt as _;
 use crate::files::root::Root;
+use crate::messages::line_reader::lines;
 use crate::messages::message::{self, Message, ParsedLine};
 
 /// Bytes by which a transcript that grew is distinguished from one that was rewritten.
 const TAIL_HASH_BYTES: u64 = 1 << 20;
+
+/// Bytes before a part in which its context is looked for first.
+const WINDOW: u64 = 1 << 16;
+
+/// Returns the last message with text that ends at or before `end`, where a line ends.
+pub(super) fn message_before(
+    (file, path): (&File, &str),
+    end: u64,
+    (corpus, longest): (Corpus, usize),
+    interrupt: Interrupt<'_>,
+) -> Result<Option<Message>> {
+    let mut window = WINDOW;
+    loop {
+        let from = end.saturating_sub(window);
+        let mut last = None;
+        lines(file, path, from..end, longest, interrupt, &mut |start, bytes, whole| {
+            // the first may be the end of a line only
+            if !whole || start == from && from > 0 {
+                return;
+            }
+            if let ParsedLine::Message(message) = message::parse(bytes)
+                && !corpus.text(&message).is_empty()
+            {
+                last = Some(message);
+            }
+        })?;
+        if last.is_some() || from == 0 {
+            return Ok(last);
+        }
+        window = window.saturating_mul(4);
+    }
+}
 
 /// The position from which a transcript that has grown is read on.
 pub(crate) struct TranscriptResume {
