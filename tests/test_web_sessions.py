@@ -176,3 +176,14 @@ def test_a_stray_time_in_a_transcript_leaves_the_list_readable(
     assert "0005-06-07" in shown.text
     assert client.get("/sessions?day=0005-06-07").status_code == 200
     assert client.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize("number", ["abc", "9" * 30, "9" * 5000, "1e9", "%D9%A1", "-"])
+@pytest.mark.parametrize(
+    "address",
+    ["/?q=a&n={}", "/session/{path}?start={}", "/session/{path}?turn={}", "/message/{}/{path}"],
+)
+def test_a_number_that_is_none_is_named(client: Client, address: str, number: str) -> None:
+    answer = client.get(address.replace("{path}", PATH).replace("{}", number))
+    assert answer.status_code == (404 if address.startswith("/message") else 400)
+    assert "is no number" in answer.text
