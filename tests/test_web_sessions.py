@@ -164,3 +164,26 @@ def test_a_start_beyond_the_end_is_an_empty_page(client: Client) -> None:
     answer = client.get(f"/session/{PATH}?start=999")
     assert answer.status_code == 200
     assert "There are no messages here" in answer.text
+
+
+def test_a_stray_time_in_a_transcript_leaves_the_list_readable(
+    store: Store, client: Client
+) -> None:
+    log = store.transcript("sessions/attic/stray")
+    log.append({"role": "user", "content": "Old?", "timestamp": "0005-06-07T12:00:00Z"})
+    shown = client.get("/sessions")
+    assert shown.status_code == 200
+    assert "0005-06-07" in shown.text
+    assert client.get("/sessions?day=0005-06-07").status_code == 200
+    assert client.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize("number", ["abc", "9" * 30, "9" * 5000, "1e9", "%D9%A1", "-"])
+@pytest.mark.parametrize(
+    "address",
+    ["/?q=a&n={}", "/session/{path}?start={}", "/session/{path}?turn={}", "/message/{}/{path}"],
+)
+def test_a_number_that_is_none_is_named(client: Client, address: str, number: str) -> None:
+    answer = client.get(address.replace("{path}", PATH).replace("{}", number))
+    assert answer.status_code == (404 if address.startswith("/message") else 400)
+    assert "is no number" in answer.text

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from commonplace.errors import NotFound
+from commonplace.errors import InvalidArgument, NotFound
 from commonplace.web.markdown import rendered
-from commonplace.web.page import Page, page_route
+from commonplace.web.page import Page, page_route, whole_number
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -59,9 +59,9 @@ def conversation(page: Page) -> Response:
     path = page.path["path"]
     transcript = page.store.transcript(path)
     starts = transcript.turns()
-    start = max(int(page.query.get("start", 1)), 1)
+    start = max(whole_number(page.query.get("start", "1")), 1)
     if starts and (turn := page.query.get("turn")):
-        start = starts[min(max(int(turn), 1), len(starts)) - 1]
+        start = starts[min(max(whole_number(turn), 1), len(starts)) - 1]
     messages = transcript.messages(start, PAGE + 1)
     if not messages and page.store.version(path) is None:
         raise NotFound(f"there is no session at {path}")
@@ -81,7 +81,11 @@ def conversation(page: Page) -> Response:
 
 def whole_message(page: Page) -> Response:
     """Return one message as plain text, however long it is."""
-    path, line = page.path["path"], page.path["line"]
+    path = page.path["path"]
+    try:
+        line = max(whole_number(page.path["line"]), 0)
+    except InvalidArgument as error:
+        raise NotFound(str(error)) from None
     found = page.store.transcript(path).messages(line, 1)
     if not found or found[0].line != line:
         raise NotFound(f"there is no message at {path}#L{line}")
@@ -130,5 +134,5 @@ def _step(message: Message) -> Step:
 
 ROUTES = [
     page_route("/session/{path:path}", conversation),
-    page_route("/message/{line:int}/{path:path}", whole_message),
+    page_route("/message/{line}/{path:path}", whole_message),
 ]

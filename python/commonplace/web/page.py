@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 LARGEST_FORM = 32 << 20
 """Bytes of a form; a note that is larger is edited in an editor."""
+MOST_DIGITS = 18
+"""Digits of a number in an address; each such number fits into 64 bits."""
 THEMES = ("auto", "light", "dark")
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (NotFound, 404),
@@ -120,6 +122,21 @@ class Page:
         values = kept | {name: value for name, value in changed.items() if value}
         path = quote(self.request.url.path)
         return f"{path}?{urlencode(values)}" if values else path
+
+
+def whole_number(given: str) -> int:
+    """Return a number that stands in an address.
+
+    Raises:
+        InvalidArgument: It is none, or larger than any line.
+
+    >>> whole_number("12"), whole_number("-5")
+    (12, -5)
+    """
+    digits = given.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS):
+        raise InvalidArgument(f"{given!r:.40} is no number of at most {MOST_DIGITS} digits")
+    return int(given)
 
 
 def own_address(given: str) -> str:

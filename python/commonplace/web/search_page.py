@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace.web.addresses import lines_address
-from commonplace.web.page import Page, page_route
+from commonplace.web.page import Page, page_route, whole_number
 from commonplace.web.score_parts import ScorePart, bar, score_parts
 from commonplace.web.search_filters import choices, given_filter
 
@@ -37,7 +37,7 @@ class Result:
 def search(page: Page) -> Response:
     """Return the hits of a query, or the empty form; for a script the list alone."""
     query = page.query.get("q", "").strip()
-    limit = min(max(int(page.query.get("n", FEW)), 1), MANY)
+    limit = min(max(whole_number(page.query.get("n", str(FEW))), 1), MANY)
     results: list[Result] = []
     values: dict[str, Any] = {"query": query, "results": results, "more": None, "notes": []}
     if query:

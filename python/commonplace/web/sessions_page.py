@@ -65,7 +65,9 @@ def sessions(page: Page) -> Response:
 def day_of(session: Session) -> str:
     """Return the day of the last message of a session, where this machine is."""
     last = session.ended or session.started or session.modified
-    return time.strftime("%Y-%m-%d", time.localtime(last))
+    # a stray time may be before the year 1000, which strftime writes with fewer digits
+    year, month, day, *_ = time.localtime(last)
+    return f"{min(max(year, 1), 9999):04}-{month:02}-{day:02}"
 
 
 def _listed(shared: dict[str, Any], store: Store, project: str | None) -> Listed:
@@ -89,7 +91,7 @@ def _listed(shared: dict[str, Any], store: Store, project: str | None) -> Listed
 def _year(given: str, years: Sequence[int]) -> int:
     if not given:
         return years[0] if years else 1970
-    if not (given.isdecimal() and len(given) == 4 and given != "0000"):
+    if not (given.isascii() and given.isdecimal() and len(given) == 4 and given != "0000"):
         raise QueryError(f"{given!r:.40} is no year")
     return int(given)
 
