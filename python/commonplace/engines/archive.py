@@ -429,6 +429,8 @@ class ArchiveEngine:
             # a number is never used again, also not one of a killed move
             used = [*self._orphans, *(file["id"] for file in self._files.values())]
             self._next = max([self._known.get("next", 1), *(number + 1 for number in used)])
+            # a forget must know that there are words of files that are not in the list yet
+            self._write_list(self._files, unfinished=True)
             for path in again:
                 self.add(path, self._core.read_bytes(path))
         except BaseException:
@@ -497,11 +499,12 @@ class ArchiveEngine:
         self._deleted = bool(known.get("deleted"))
         self._stamp = stamp
 
-    def _write_list(self, files: dict[str, dict[str, Any]]) -> None:
+    def _write_list(self, files: dict[str, dict[str, Any]], *, unfinished: bool = False) -> None:
         text = {
             "version": VERSION,
             "next": self._next,
             "deleted": self._deleted and bool(files),
+            "unfinished": unfinished,
             "files": files,
         }
         with self._side.handle(f"{LIST}.new", "r+") as file:
