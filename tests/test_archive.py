@@ -275,12 +275,27 @@ def test_without_tantivy_the_error_says_what_to_install(
         assert len(store.search("kettle", archive="no")) == 2
 
 
-def test_a_list_that_is_no_list_archives_nothing(memory: Path) -> None:
+NO_LISTS = [
+    "{",
+    "[]",
+    "null",
+    '{"version": 1, "files": []}',
+    '{"version": 1, "files": {"a": 5}}',
+    json.dumps({"version": 1, "files": {OLD: {"id": 1, "messages": 3}}}),
+]
+
+
+@pytest.mark.parametrize("text", NO_LISTS)
+def test_a_list_that_is_no_list_archives_nothing(memory: Path, text: str) -> None:
     with commonplace.open(memory) as store:
+        before = [(hit.citation, hit.score) for hit in store.search("kettle")]
         store.archive(sessions=["old"])
-        (memory / ".commonplace/archive/files.json").write_text("{")
+        (memory / ".commonplace/archive/files.json").write_text(text)
         assert {archived for _, archived in found(store, "kettle")} == {False}
-        assert len(found(store, "kettle")) == 4
+        # what is left in the archive does not count
+        assert [(hit.citation, hit.score) for hit in store.search("kettle")] == before
+        store.archive(sessions=["old"])
+        assert {archived for _, archived in found(store, "kettle old")} == {False, True}
 
 
 def test_the_command(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:

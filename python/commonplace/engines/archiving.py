@@ -68,15 +68,16 @@ class Archive:
         core = self._store._core  # noqa: SLF001
         with self._lock:
             names = QueryNames(query, self._store._weights)  # noqa: SLF001
-            own_stats = core.collection_stats(query)
             try:
                 engine = self._open()
-                stats = own_stats.merged(engine.statistics(names))
+                archived_stats = engine.statistics(names)
             except CommonplaceError as error:
                 hint = "archive='no' (--archive no) searches the rest"
                 advised = type(error)(f"{error}; {hint}")
                 advised.code = error.code
                 raise advised from error
+            # after those of the archive, from which files may have come back
+            stats = core.collection_stats(query).merged(archived_stats)
             resolved = core.resolved_filter(filter)
 
             def archived(*, fallback: bool) -> Hits:
