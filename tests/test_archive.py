@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import tantivy
 
 import commonplace
 from commonplace import QueryError, Store, cli
@@ -92,6 +93,11 @@ def test_where_to_look(memory: Path) -> None:
             store.search("tea", archive="perhaps")  # type: ignore[call-overload]
         with pytest.raises(QueryError):
             store.archive(sessions=["nobody"])
+        assert "scores" in store.explain("kettle", f"{NEW}#L2")
+        with pytest.raises(QueryError, match="in the archive"):
+            store.explain("kettle", f"{OLD}#L2")
+        with pytest.raises(QueryError, match="no section or message"):
+            store.explain("kettle", f"{NEW}#L9")
 
 
 def test_the_oldest_are_archived_until_few_enough_bytes_are_left(memory: Path) -> None:
@@ -137,6 +143,51 @@ def test_what_is_forgotten_leaves_the_archive(memory: Path) -> None:
         hits = store.search("kettle river")
         assert not any("old kettle" in hit.text for hit in hits)
         assert (f"{NEW}#L1-L2", True) in [(hit.citation, hit.archived) for hit in hits]
+
+
+def terms(memory: Path, beginning: str) -> list[tuple[str, int]]:
+    """Return the words in the index of the archive; none where there is no index."""
+    folder = memory / ".commonplace/archive/index"
+    if not (folder / "meta.json").exists():
+        return []
+    return tantivy.Index.open(str(folder)).searcher().terms_with_prefix("t", "w" + beginning)
+
+
+@pytest.mark.parametrize("at", [0, 3, 5])
+def test_no_word_of_what_is_forgotten_stays_in_the_archive(memory: Path, at: int) -> None:
+    # the file leaves the archive before the text is forgotten, or a killed move never lists it
+    with (memory / OLD).open("a") as file:
+        file.write(line("A quagga drinks.", "old", "2025-01-02"))
+    if at:
+        subprocess.run([sys.executable, "-c", KILLED, memory, str(at)], check=False, timeout=60)
+    with commonplace.open(memory) as store:
+        if not at:
+            store.archive(sessions=["old", "new"])
+            assert terms(memory, "quagga")
+            with (memory / OLD).open("a") as file:
+                file.write(line("More.", "old", "2025-01-03"))
+            assert store.status().archived == 1
+            store.search("more")
+        store.forget("quagga", token=store.forget("quagga", dry_run=True).token)
+        assert terms(memory, "quagga") == []
+        assert len(found(store, "kettle")) == 4
+
+
+def test_what_was_archived_stays_so_in_the_next_process(memory: Path) -> None:
+    searches = "import commonplace, sys\ncommonplace.open(sys.argv[1]).search('tea')"
+    old = time.time() - 3600
+    for path in (OLD, NEW):
+        os.utime(memory / path, (old, old))
+    # the snapshot takes files for read only when they have not changed for some time
+    time.sleep(2.1)
+    for code in (searches, searches):
+        subprocess.run([sys.executable, "-c", code, memory], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", ARCHIVES, memory, "old"], check=True, timeout=60)
+    with commonplace.open(memory) as store:
+        assert store.status().archived == 1
+        assert {path.partition("#")[0] for path, _ in found(store, "kettle", archive="no")} == {NEW}
+        assert {one[0].partition("#")[0] for one in found(store, "kettle") if one[1]} == {OLD}
+        assert store.verify().differences == []
 
 
 @pytest.mark.parametrize("loss", ["torn", "gone", "empty"])
@@ -187,7 +238,7 @@ with commonplace.open(sys.argv[1]) as store:
 """
 
 
-@pytest.mark.parametrize("at", range(1, 9))
+@pytest.mark.parametrize("at", range(1, 13))
 def test_a_killed_move_leaves_each_message_in_one_of_the_two(memory: Path, at: int) -> None:
     with commonplace.open(memory) as store:
         before = sorted(path for path, _ in found(store, "kettle tea river", limit=30))
@@ -219,17 +270,32 @@ def test_without_tantivy_the_error_says_what_to_install(
         store.archive(sessions=["old"])
     monkeypatch.setitem(sys.modules, "tantivy", None)
     with commonplace.open(memory) as store:
-        with pytest.raises(CommonplaceError, match=r"commonplace\[archive\]"):
+        with pytest.raises(CommonplaceError, match=r"commonplace\[archive\].*--archive no"):
             store.search("kettle")
         assert len(store.search("kettle", archive="no")) == 2
 
 
-def test_a_list_that_is_no_list_archives_nothing(memory: Path) -> None:
+NO_LISTS = [
+    "{",
+    "[]",
+    "null",
+    '{"version": 1, "files": []}',
+    '{"version": 1, "files": {"a": 5}}',
+    json.dumps({"version": 1, "files": {OLD: {"id": 1, "messages": 3}}}),
+]
+
+
+@pytest.mark.parametrize("text", NO_LISTS)
+def test_a_list_that_is_no_list_archives_nothing(memory: Path, text: str) -> None:
     with commonplace.open(memory) as store:
+        before = [(hit.citation, hit.score) for hit in store.search("kettle")]
         store.archive(sessions=["old"])
-        (memory / ".commonplace/archive/files.json").write_text("{")
+        (memory / ".commonplace/archive/files.json").write_text(text)
         assert {archived for _, archived in found(store, "kettle")} == {False}
-        assert len(found(store, "kettle")) == 4
+        # what is left in the archive does not count
+        assert [(hit.citation, hit.score) for hit in store.search("kettle")] == before
+        store.archive(sessions=["old"])
+        assert {archived for _, archived in found(store, "kettle old")} == {False, True}
 
 
 def test_the_command(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:

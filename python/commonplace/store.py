@@ -331,8 +331,18 @@ class Store(Files):
         It is the score of a search without filters: by turn where the citation is a range of lines
         of a transcript, else by message. Of a turn its prompt and the best message of its reply are
         explained.
+
+        Raises:
+            QueryError: No section or message is at the citation, or it is in the archive.
         """
-        return self._core.explain(query, citation)
+        try:
+            return self._core.explain(query, citation)
+        except QueryError as error:
+            path = citation.partition("#")[0]
+            if not any(path == one for one, _, _ in self._core.archived_files()):
+                raise
+            why = "is in the archive, and only what is in memory is explained"
+            raise QueryError(f'"{citation}" {why}') from error
 
     def grep(
         self,

@@ -384,6 +384,15 @@ class ArchiveEngine:
         self._index = self._open_whole()
         if self._index is None:
             self.rebuild()
+        elif (
+            self._known.get("unfinished", True) and self._index.searcher().num_docs > self._listed()
+        ):
+            # what a killed move or a lost list has left would count twice
+            self._drop([])
+
+    def _listed(self) -> int:
+        """Return the number of documents of the files in the list."""
+        return sum(file["messages"] for file in self._files.values())
 
     def _open_whole(self) -> Any:
         """Return the index; None if it lacks rows that are in the list."""
@@ -394,7 +403,7 @@ class ArchiveEngine:
             held = index.searcher().num_docs
         except (ValueError, OSError, RuntimeError):
             return None
-        return index if held >= sum(file["messages"] for file in self._files.values()) else None
+        return index if held >= self._listed() else None
 
     def _open_index(self) -> Any:
         folder = self._folder / "index"
@@ -429,6 +438,8 @@ class ArchiveEngine:
             # a number is never used again, also not one of a killed move
             used = [*self._orphans, *(file["id"] for file in self._files.values())]
             self._next = max([self._known.get("next", 1), *(number + 1 for number in used)])
+            # a forget must know that there are words of files that are not in the list yet
+            self._write_list(self._files, unfinished=True)
             for path in again:
                 self.add(path, self._core.read_bytes(path))
         except BaseException:
@@ -452,7 +463,7 @@ class ArchiveEngine:
         """Return the numbers of files that a killed move has left."""
         self._index.reload()
         searcher = self._index.searcher()
-        if searcher.num_docs <= sum(file["messages"] for file in self._files.values()):
+        if searcher.num_docs <= self._listed():
             return []
         every = self._tantivy.Query.all_query()
         (last, _), *_ = searcher.search(every, limit=1, order_by_field="f").hits
@@ -491,17 +502,18 @@ class ArchiveEngine:
             known = orjson.loads(self._text() or b"{}")
         except orjson.JSONDecodeError:
             known = {}
-        self._known = known
-        self._files = known.get("files", {})
-        self._is_damaged |= bool(self._files) and known.get("version") != VERSION
-        self._deleted = bool(known.get("deleted"))
+        self._known = known if _is_list(known) else {}
+        self._files = self._known.get("files", {})
+        self._is_damaged |= bool(self._files) and self._known.get("version") != VERSION
+        self._deleted = bool(self._known.get("deleted"))
         self._stamp = stamp
 
-    def _write_list(self, files: dict[str, dict[str, Any]]) -> None:
+    def _write_list(self, files: dict[str, dict[str, Any]], *, unfinished: bool = False) -> None:
         text = {
             "version": VERSION,
             "next": self._next,
             "deleted": self._deleted and bool(files),
+            "unfinished": unfinished,
             "files": files,
         }
         with self._side.handle(f"{LIST}.new", "r+") as file:
@@ -530,6 +542,18 @@ def _tantivy() -> Any:
         return import_module("tantivy")
     except ImportError as error:
         raise CommonplaceError(f"the archive needs tantivy; install it: {INSTALL}") from error
+
+
+def _is_list(known: Any) -> bool:
+    """Say whether this is a list of archived files, as it is written here."""
+    files = known.get("files", {}) if isinstance(known, dict) else None
+    numbers = dict.fromkeys(("id", "size", "mtime_ns", "messages"), int)
+    kinds = {**numbers, "fields": dict, "lengths": dict}
+    return isinstance(files, dict) and all(
+        isinstance(file, dict)
+        and all(isinstance(file.get(name), kind) for name, kind in kinds.items())
+        for file in files.values()
+    )
 
 
 def _field(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from commonplace._core import QueryNames
 from commonplace.engines.archive import ArchiveEngine
 from commonplace.engines.search import search
-from commonplace.errors import NotFound
+from commonplace.errors import CommonplaceError, NotFound
 from commonplace.locks import Lock
 from commonplace.timestamps import seconds
 
@@ -67,9 +67,17 @@ class Archive:
         """Return the best hits of the index and the archive, scored as one collection."""
         core = self._store._core  # noqa: SLF001
         with self._lock:
-            engine = self._open()
-            names = QueryNames(query, engine.weights)
-            stats = core.collection_stats(query).merged(engine.statistics(names))
+            names = QueryNames(query, self._store._weights)  # noqa: SLF001
+            try:
+                engine = self._open()
+                archived_stats = engine.statistics(names)
+            except CommonplaceError as error:
+                hint = "archive='no' (--archive no) searches the rest"
+                advised = type(error)(f"{error}; {hint}")
+                advised.code = error.code
+                raise advised from error
+            # after those of the archive, from which files may have come back
+            stats = core.collection_stats(query).merged(archived_stats)
             resolved = core.resolved_filter(filter)
 
             def archived(*, fallback: bool) -> Hits:

@@ -43,6 +43,8 @@ pub struct ArchivedFiles {
     /// The stamps of the list when it was read; none where there is none.
     stamp: Option<Stat>,
     files: FxHashMap<String, ArchivedFile>,
+    /// Documents were deleted, or a change is not finished.
+    has_others: bool,
 }
 
 impl ArchivedFiles {
@@ -64,7 +66,8 @@ impl ArchivedFiles {
         let list: Value = serde_json::from_str(&text).unwrap_or_default();
         let files = list["files"].as_object().into_iter().flatten();
         let files = files.filter_map(|(path, file)| Some((path.clone(), archived_file(file)?)));
-        Ok(Self { stamp, files: files.collect() })
+        let has_others = ["deleted", "unfinished"].into_iter().any(|name| list[name] == true);
+        Ok(Self { stamp, files: files.collect(), has_others })
     }
 
     /// Returns the stamps of the list; none where there is none.
@@ -83,6 +86,12 @@ impl ArchivedFiles {
         self.files.get(path).filter(same)
     }
 
+    /// Returns whether the archive may hold words of files that are not in the list: an index keeps
+    /// those of deleted documents until it is merged.
+    pub(crate) fn may_hold_others(&self) -> bool {
+        self.has_others || self.files.is_empty()
+    }
+
     /// Returns the files, in no order.
     pub(crate) fn files(&self) -> &FxHashMap<String, ArchivedFile> {
         &self.files
@@ -96,6 +105,13 @@ impl Catalog {
         self.file(path).is_some_and(|file| {
             file.left_out == Some(ARCHIVED) || file.kind != FileKind::Transcript
         })
+    }
+
+    /// Returns whether this index still holds a file that is in the archive, as a snapshot does that
+    /// was written before.
+    pub(crate) fn is_newly_archived(&self, file: &FileMeta) -> bool {
+        let can_be = file.kind == FileKind::Transcript && file.left_out.is_none();
+        can_be && self.archived.get(&file.path, &file.stat).is_some()
     }
 
     /// Returns what is known of a file that is in the archive, and not in this index.

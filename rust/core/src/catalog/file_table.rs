@@ -110,7 +110,8 @@ impl Catalog {
             }
             let sorted = known.next_if(|file| file.path == *path);
             let unsorted = || self.by_path.get(path).map(|&at| &self.files[at as usize]);
-            if sorted.or_else(unsorted).is_none_or(|file| file.stat != *stat) {
+            let is_new = |file: &FileMeta| file.stat != *stat || self.is_newly_archived(file);
+            if sorted.or_else(unsorted).is_none_or(is_new) {
                 changed.push(at);
             }
         }

@@ -48,6 +48,9 @@ impl Expander {
         typos: u8,
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<u32>> {
+        if !word.is_ascii() {
+            return self.matching(terms, &WordOf(CharLevenshtein::new(word, typos)), interrupt);
+        }
         match Levenshtein::new(word, u32::from(typos)) {
             Ok(automaton) => self.matching(terms, &WordOf(automaton), interrupt),
             Err(_) => Ok(terms.get(word).into_iter().collect()),
@@ -117,6 +120,71 @@ fn set(terms: &Interner, interrupt: Interrupt<'_>) -> Result<Option<Set<Vec<u8>>
 /// Returns whether a term stands for no word.
 fn is_marker(text: &str) -> bool {
     text.starts_with(SEPARATOR)
+}
+
+/// A Levenshtein automaton by characters, for words that are not of ASCII alone: that of `fst` is
+/// quicker, but forgets all characters of a word but one that begin with the same byte.
+struct CharLevenshtein {
+    word: Vec<char>,
+    typos: u8,
+}
+
+/// How far the beginnings of the word are from what was read, and the begun character.
+#[derive(Clone)]
+struct CharState {
+    row: Vec<u8>,
+    begun: u32,
+    missing: u8,
+}
+
+impl CharLevenshtein {
+    fn new(word: &str, typos: u8) -> Self {
+        Self { word: word.chars().collect(), typos }
+    }
+
+    /// Returns the row behind one more character; what is too far counts as one too far.
+    fn step(&self, row: &[u8], read: u32) -> Vec<u8> {
+        let most = self.typos + 1;
+        let mut next = Vec::with_capacity(row.len());
+        let mut last = (row[0] + 1).min(most);
+        next.push(last);
+        for (&letter, pair) in self.word.iter().zip(row.windows(2)) {
+            let changed = pair[0] + u8::from(u32::from(letter) != read);
+            last = changed.min(last + 1).min(pair[1] + 1).min(most);
+            next.push(last);
+        }
+        next
+    }
+}
+
+impl Automaton for CharLevenshtein {
+    type State = CharState;
+
+    fn start(&self) -> CharState {
+        let most = self.typos + 1;
+        let row = (0..=self.word.len()).map(|at| u8::try_from(at).map_or(most, |at| at.min(most)));
+        CharState { row: row.collect(), begun: 0, missing: 0 }
+    }
+
+    fn is_match(&self, state: &CharState) -> bool {
+        state.missing == 0 && state.row.last().is_some_and(|&typos| typos <= self.typos)
+    }
+
+    fn can_match(&self, state: &CharState) -> bool {
+        state.row.iter().any(|&typos| typos <= self.typos)
+    }
+
+    fn accept(&self, state: &CharState, byte: u8) -> CharState {
+        let (begun, missing) = match (state.missing, byte) {
+            (0, 0xf0..) => (u32::from(byte & 0x07), 3),
+            (0, 0xe0..) => (u32::from(byte & 0x0f), 2),
+            (0, 0xc0..) => (u32::from(byte & 0x1f), 1),
+            (0, _) => (u32::from(byte), 0),
+            (missing, _) => (state.begun << 6 | u32::from(byte & 0x3f), missing - 1),
+        };
+        let row = if missing == 0 { self.step(&state.row, begun) } else { state.row.clone() };
+        CharState { row, begun, missing }
+    }
 }
 
 /// Matches a term by the word that it stands for, whatever language that is read in.
@@ -215,6 +283,22 @@ mod tests {
         terms.intern("sucht\u{1f}such\u{1f}de");
         let found = expander.fuzzy(&terms, "suct", 1, &|| false).unwrap();
         assert_eq!(found, [terms.get("sucht\u{1f}such\u{1f}de").unwrap()]);
+        for term in ["машину\u{1f}машин\u{1f}ru", "数据", "é"] {
+            terms.intern(term);
+        }
+        for (word, typos, expected) in [
+            ("машину", 1, 1),
+            ("машыну", 1, 1),
+            ("ашину", 1, 1),
+            ("мамшину", 1, 1),
+            ("мышыну", 1, 0),
+            ("мышыну", 2, 1),
+            ("数居", 1, 1),
+            ("ö", 1, 1),
+        ] {
+            let found = expander.fuzzy(&terms, word, typos, &|| false).unwrap();
+            assert_eq!(found.len(), expected, "{word}~{typos}");
+        }
         terms.intern("seal");
         let found = expander.prefix(&terms, "seal", &|| false).unwrap();
         assert_eq!(found, [terms.get("seal").unwrap()]);

@@ -80,14 +80,14 @@ impl Store {
         }
     }
 
-    /// Removes the index of the archive if it is of any of these files: it is made again from all of
-    /// them, without the words that have left.
+    /// Removes the index of the archive if it is or was of any of these files: it is made again from
+    /// all that are listed, without the words that have left.
     pub(super) fn remove_archive_index_of<'p>(
         &self,
         mut paths: impl Iterator<Item = &'p String>,
     ) -> Result<()> {
         let archived = ArchivedFiles::open(self.root())?;
-        if !paths.any(|path| archived.files().contains_key(path)) {
+        if !archived.may_hold_others() && !paths.any(|path| archived.files().contains_key(path)) {
             return Ok(());
         }
         self.remove_archive_index()
