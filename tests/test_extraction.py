@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.extraction import LONGEST, classification, classify, extract, is_ephemeral
+from commonplace.extraction.abstention import abstains
 from commonplace.extraction.linear_model import weights
 from commonplace.extraction.rule_tables import Rule, load
 
@@ -224,3 +225,21 @@ def test_an_afterthought_is_of_few_words() -> None:
     ]
     assert kept == ["我叫李四。", "我住在上海。"]
     assert not any(one.kept for one in extract([("user", "我喜欢表格。就这一次。")]))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "the door code is 4471, lena has it",
+        "lena lives in Bergen, and this goes no further",
+        "role-play: lena lives in Bergen and i keep hens",
+        'lena said "i live in Bergen now" and grinned',
+        "my colleague says she keeps hens in Bergen",
+        "口令是芝麻,莲娜知道",
+        "莲娜住在卑尔根,到此为止",
+        "同事说他家养鸡",
+    ],
+)
+def test_the_classifier_abstains(message: str) -> None:
+    assert abstains(message)
+    assert not any(one.reason.endswith(":model") for one in extract([("user", message)]))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, get_args
 
+from commonplace.extraction.abstention import abstains
 from commonplace.extraction.classification import (
     FORGET,
     MODEL,
@@ -85,24 +86,6 @@ OF_REST = re.compile(
     r"|(?:don't|do not) (?:save|store|remember|record|keep|log) (?:what follows"
     r"|the following|any of"
     r" (?:this|what))|(?:以下|下面|接下来)",
-    re.IGNORECASE,
-)
-
-# Words of those who ask not to keep something, and of secrets whose form nobody knows. In such a
-# message the classifier does not guess.
-SILENCE = re.compile(
-    r"\b(?:sav(?:e|ed|ing)|stor(?:e|ed|ing)|remember(?:ing|ed)?|forget|unsee|record(?:ed|s)?"
-    r"|memor(?:y|ies|ise|ize)|secrets?|private|privately|confidential|nda|delete|erase|wipe|scrub"
-    r"|purge|retain|discreet|hush|anyone|repeat|off the|on file|between (?:us|you)|to yourself"
-    r"|pass(?:word|wd|code|phrase|port number)s?|pwd|pins?|tokens?|credentials?|keys?|logins?|cvv"
-    r"|iban|ssn|not for|nobody (?:else )?(?:knows|must)"
-    r"|(?:keep|hold|hang) (?:on to )?(?:this|that|it|them)(?! in mind)"
-    r"|your (?:notes?|files?|head)|(?:jot|write|note|put)(?: \w+){0,2} down"
-    r"|(?:log(?:ged|ging)?|drop|lose) (?:this|that|it))\b"
-    r"|(?<![随好笔速日])[记記](?![账帳成得者性])|忘|(?<![内库缓生])存(?![量款钱折在储])|[删刪抹]"
-    r"|[别別不勿][^，。]{0,6}留|留[底痕档]|不[准许許]|保密|秘密|隐私|外[传傳]|私下|清[掉除]"
-    r"|[当當](?:我|作)?[没沒][^人]|[别別](?:.{0,4})(?:说出|告诉|提)|不要.{0,4}(?:说|提|告诉)"
-    r"|嘴严|烂在|咱俩|你我|密[码碼钥鑰]|口令|令牌|凭证|身份证|卡号|账号",
     re.IGNORECASE,
 )
 
@@ -230,7 +213,7 @@ def classify_message(text: str, role: str, now: date | None = None) -> list[Clas
                 current = replace(current, kind=None, reason="no-rule", statement="")
         rejected = role == "user" and bool(REJECTED.match(current.text))
         found.append(current)
-    if SILENCE.search(text):
+    if abstains(text):
         found = [
             replace(one, kind=None, reason="no-rule", statement="")
             if one.reason.endswith(f":{MODEL}")
