@@ -17,18 +17,7 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.cli import (
-    door_commands,
-    export_commands,
-    mcp_command,
-    memory_commands,
-    read_commands,
-    run,
-    serve_command,
-    session_commands,
-    web_command,
-    write_commands,
-)
+from commonplace.cli import run
 from commonplace.cli.parser import COMMANDS
 
 USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\n"
@@ -450,24 +439,6 @@ def test_every_command_has_help_and_json(shell: Shell, name: str) -> None:
     # what runs until it is ended answers elsewhere, and a hook has no other form than JSON
     assert "--json" in out or name in {"demo", "hook", "mcp", "web"}
     assert f"    {name} " in shell("--help")
-
-
-def test_each_module_registers_its_commands() -> None:
-    found = {getattr(one, "load", one.run).__module__ for one in COMMANDS.values()}
-    assert found == {
-        module.__name__
-        for module in (
-            door_commands,
-            export_commands,
-            mcp_command,
-            memory_commands,
-            read_commands,
-            serve_command,
-            session_commands,
-            web_command,
-            write_commands,
-        )
-    }
 
 
 def spawn(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""Exports of the package, and the fields of the stub against those sent as JSON."""
+"""Exports of the package, its commands, and the fields of the stub against those sent as JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from pathlib import Path
 
 import commonplace
 from commonplace import errors
+from commonplace.cli import (
+    door_commands,
+    export_commands,
+    mcp_command,
+    memory_commands,
+    read_commands,
+    serve_command,
+    session_commands,
+    web_command,
+    write_commands,
+)
+from commonplace.cli.parser import COMMANDS
 from commonplace.records import FIELDS
 
 PACKAGE = Path(commonplace.__file__).parent
@@ -45,4 +57,22 @@ def test_records_hold_every_field_of_the_stub() -> None:
     }
     assert {kind.__name__: names for kind, names in FIELDS.items()} == {
         kind.__name__: fields[kind.__name__] for kind in FIELDS
+    }
+
+
+def test_each_module_registers_its_commands() -> None:
+    found = {getattr(one, "load", one.run).__module__ for one in COMMANDS.values()}
+    assert found == {
+        module.__name__
+        for module in (
+            door_commands,
+            export_commands,
+            mcp_command,
+            memory_commands,
+            read_commands,
+            serve_command,
+            session_commands,
+            web_command,
+            write_commands,
+        )
     }

@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
 
 
-# not of the session: the event loop of Playwright runs until it ends, and other tests have their own
+# not of the session: until it ends the event loop of Playwright runs, and others have their own
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     """Chromium, started once; where it is not, a skip that says what to install."""
