@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from http.client import HTTPConnection
+from pathlib import Path
 
 import pytest
 import uvicorn
 
 from commonplace import Store
+from commonplace.cli import run
 from commonplace.web.application import application
 from commonplace.web.server import LOOPBACK, listening
 
@@ -47,3 +49,11 @@ def test_no_answer_waits_for_an_acknowledgement(opened: Store) -> None:
             thread.join()
     # the kernel acknowledges after 40 ms; a busy machine may be as late, but not each time
     assert min(times) < 0.03
+
+
+@pytest.mark.parametrize("command", [["web"], ["serve"], ["mcp", "--http"]])
+def test_a_port_that_there_is_not_is_refused(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--root", str(tmp_path), *command, "--port", "65536"]) == 2
+    assert "65535 at most" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from commonplace.cli.parser import UsageError, argument, count
+from commonplace.cli.parser import UsageError, argument, count, port_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ LISTEN_HOST = argument(
     "--host", default="127.0.0.1", help="Address to listen on. Default: 127.0.0.1."
 )
 LISTEN_PORT = argument(
-    "--port", type=count(1), default=8765, help="Port to listen on. Default: 8765."
+    "--port", type=port_number, default=8765, help="Port to listen on. Default: 8765."
 )
 FIXED = argument("--fixed", "-F", action="store_true", help="Take the pattern literally.")
 ANY_CASE = argument(

@@ -97,6 +97,9 @@ def command_group(
     return register
 
 
+LAST_PORT = 65_535
+
+
 def count(least: int) -> Callable[[str], int]:
     """Return the type of a whole number of at least so much."""
 
@@ -107,6 +110,14 @@ def count(least: int) -> Callable[[str], int]:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of {least} or more")
 
     return parse
+
+
+def port_number(text: str) -> int:
+    """Return the number of a port; 0 stands for a free one."""
+    number = count(0)(text)
+    if number > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r:.20} is no port: {LAST_PORT} at most")
+    return number
 
 
 JSON = argument("--json", dest="as_json", action="store_true", help="Print JSON for programs.")

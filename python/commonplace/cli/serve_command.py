@@ -115,9 +115,6 @@ def _serve(process: Process, host: str, port: int, largest: int) -> int:
 
     from commonplace.service.app import run
 
-    if port > 65_535:
-        raise UsageError(f"--port {port}: a port is 65535 at most")
-
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     print_message(f"serving at http://{host}:{port}/v1 and /mcp")
     run(process, host, port, largest)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from commonplace.cli.output import FOUND, opened, print_message
-from commonplace.cli.parser import RootOptions, UsageError, argument, command, count
+from commonplace.cli.parser import RootOptions, UsageError, argument, command, port_number
 
 ROOT = argument("root", nargs="?", metavar="ROOT", help="The folder that holds the memory.")
 PORT = argument(
-    "--port", type=count(0), default=8766, help="Port to listen on; 0: a free one. Default: 8766."
+    "--port",
+    type=port_number,
+    default=8766,
+    help="Port to listen on; 0: a free one. Default: 8766.",
 )
 READ_ONLY = argument("--read-only", action="store_true", help="Refuse every change.")
 NO_OPEN = argument("--no-open", action="store_true", help="Print the link and open no browser.")
@@ -26,8 +29,6 @@ def web(
     except ModuleNotFoundError as error:
         told = f"web needs {error.name}: pip install 'commonplace[web]'"
         raise UsageError(told) from None
-    if port > 65_535:
-        raise UsageError(f"--port {port}: a port is 65535 at most")
     where = RootOptions(root or opening.root, opening.memory_limit)
 
     def tell(link: str) -> None:
