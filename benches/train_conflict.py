@@ -48,7 +48,9 @@ COUNTS = {"labelled": 3.0, "both hold": 8.0, "change": 1.0, "unrelated": 0.6, "m
 NEAR = 4
 # From this likelihood on the classifier decides where no rule does. It overrules none: where it
 # finds a decision of the rules unlikely, they are right ("I am a student" and "graduated").
-ENOUGH = 0.85
+# On 3,000 pairs of two authors that both hold (half with a common topic) 20 were replaced at 0.85,
+# and 6 at 0.95. 13 of 160 conflicts more are missed then; a fact lost costs five of them.
+ENOUGH = 0.95
 
 
 class Pair(NamedTuple):

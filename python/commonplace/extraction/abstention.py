@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-SECRET = (
+CREDENTIALS = (
     r"\b(?:pass(?:word|wd|code|phrase|key|port (?:number|no))s?|pwd|pw|pins?|tokens?|credentials?"
     r"|keys?|keycode|logins?|log-?in|otp|2fa|mfa|cvv2?|cvc|iban|swift code|ssn|social security"
     r"|seed phrase|recovery (?:phrase|codes?)|(?:security|access|door|gate|alarm|entry|lock|sort"
@@ -24,7 +24,8 @@ SILENCE = (
     r"\b(?:sav(?:e|ed|ing)|stor(?:e|ed|ing)|remember(?:ing|ed)?|forget|unsee|record(?:ed|s)?"
     r"|memor(?:y|ies|ise|ize)|secret(?:s|ly)?|private|privately|confiden\w+|nda|delete|erase|wipe"
     r"|scrub|purge|expunge|redact|retain|discreet|hush|anyone|repeat|off the|on file"
-    r"|between (?:us|you|me)|to yourself|not for|no ?(?:body|one)(?: else)? (?:knows|must|should|can)"
+    r"|between (?:us|you|me)|to yourself|not for|no ?(?:body|one)(?: else)?"
+    r" (?:knows|must|should|can)"
     r"|(?:keep|hold|hang) (?:on to )?(?:this|that|it|them)(?! in mind)"
     r"|your (?:notes?|files?|head|eyes|ears|profile|logs?)"
     r"|(?:jot|write|note|put)(?: \w+){0,2} down"
@@ -49,7 +50,8 @@ INVENTED = (
     r"|role-?play(?:ing)?|in character|character|persona|protagonist|narrator|hero(?:ine)?"
     r"|(?:short|bedtime|backstory|user) ?story|stories|fan ?fic\w*|fiction(?:al)?|screenplay|plot"
     r"|stanza|lyrics?|npc|dialogue|monologue|for (?:example|instance)|e\.g|example|sample"
-    r"|placeholder|dummy|mock|fake|made-up|translate|translating (?:this|it)|translation:|say (?:that|this|it) in|in other words"
+    r"|placeholder|dummy|mock|fake|made-up|translate|translating (?:this|it)|translation:"
+    r"|say (?:that|this|it) in|in other words"
     r"|how (?:do|would) (?:you|i|we|one) say|proofread|rephrase|reword|rewrite|paraphras\w*"
     r"|summari[sz]e|quot(?:e|es|ed|ing)|verse|proverb|saying goes|tagline|slogan|caption|subtitle"
     r"|if (?:i|we|he|she|they|you) (?:were|was|had|could|ever)|would've|would have|as if|i wish)\b"
@@ -57,7 +59,8 @@ INVENTED = (
     r"|台词|歌词|诗句|作文|[举舉]例|例[句如]|示例|翻[译譯](?:一下|下|成|为|[：:这])|[帮请]我?翻[译譯]|[译譯][成为]|怎么说|润色|改写|仿写|造句|文案|要不是|当初要"
 )
 QUOTED = (
-    r"\"[^\" ]+(?: [^\" ]+){3,}\"|\"[^\"]*\b(?:i|i\'m|my|we|our)\b[^\"]*\"|“[^”]{8,}”|“[^”]*[我咱][^”]*”|「[^」]{4,}」"
+    r"\"[^\" ]+(?: [^\" ]+){3,}\"|\"[^\"]*\b(?:i|i\'m|my|we|our)\b[^\"]*\""
+    r"|“[^”]{8,}”|“[^”]*[我咱][^”]*”|「[^」]{4,}」"
     r"|『[^』]{4,}』|‘[^’]+ [^’]+ [^’]+’|《[^》]+》[^，。]{0,6}(?:说|写|里|中)"
 )
 OTHERS = (
@@ -76,7 +79,7 @@ OTHERS = (
     r"|^(?:我(?:有个|一个|的)?)?(?:朋友|同事|邻居|室友|同学|闺蜜|哥们)(?!们?都?叫我|和我|跟我)"
 )
 GROUPS = {
-    "secret": SECRET,
+    "credentials": CREDENTIALS,
     "silence": SILENCE,
     "invented": INVENTED,
     "quoted": QUOTED,

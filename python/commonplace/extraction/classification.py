@@ -61,9 +61,11 @@ MODEL = "model"
 # What no rule knows, or what only says "this week", may still end something that is known.
 UNDECIDED = frozenset({"no-rule", "vague", "third-person", "ephemeral:moment"})
 LONGEST_CHANGE = 160
-# What the classifier may overrule. A question, fiction, a hypothesis, words of others, a text to work
-# on and a request not to keep it stay what they are.
-SOFT = re.compile(r"ephemeral:|(?:joke|vague|past|conditional|mood|uncertain|not-done)$")
+# What the classifier may overrule. A question, fiction, a hypothesis, words of others, a text
+# to work on and a request not to keep it stay what they are.
+SOFT = re.compile(
+    r"ephemeral:|(?:joke|vague|past|conditional|mood|uncertain|third-person|not-done)$"
+)
 # How far below its threshold the classifier may score what a rule keeps. A rule for a plain short
 # sentence ("we moved to Lisbon") is right where so few words say little to the classifier.
 ALLOWANCE_OF_RULE = 2.5
