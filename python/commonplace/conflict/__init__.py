@@ -39,7 +39,7 @@ from commonplace.conflict.words import (
 # Beyond this a text is no statement but a note, and is not taken apart.
 LONGEST = 300
 # The classifier knows chats, not documents or code
-LONGEST_LIKELY = 120
+LONGEST_LIKELY = 80
 CODE = re.compile(r"`|\w[/_]\w+[/_.]\w|\w\(\)|\*\*|\w=\w|://|--\w|[a-z][a-z]+[A-Z]\w+\(|\|")
 # The rules say nothing then, or are not sure
 UNDECIDED = {"unrelated", "unsure"}

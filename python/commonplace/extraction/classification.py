@@ -70,6 +70,14 @@ SOFT = re.compile(
 # sentence ("we moved to Lisbon") is right where so few words say little to the classifier.
 ALLOWANCE_OF_RULE = 2.5
 SHORT = re.compile(r"(?!.*[\u3400-\u9fff])(?:\S+ ){0,5}\S+|(?=.*[\u3400-\u9fff]).{1,12}")
+# Words by which a user says himself that something lasts: the classifier takes nothing of that away
+LASTING = re.compile(
+    r"\b(?:from now on|going forward|always|never|prefer|remember)\b|以后|今后|总是|从不|记住|一律",
+    re.IGNORECASE,
+)
+# A few words are kept by the classifier alone only if they say more than this above its threshold:
+# of the short sentences of a conversation most are answers and reactions.
+SURPLUS_OF_SHORT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +185,12 @@ def joined(found: Classification, unquoted: str, now: date | None) -> Classifica
     """Return what rules and classifier say of a sentence of the user together."""
     if not (found.kept or found.reason == "no-rule" or SOFT.match(found.reason)):
         return found
-    if found.kept and SHORT.fullmatch(unquoted):
+    short = SHORT.fullmatch(unquoted)
+    if found.kept and (short or LASTING.search(unquoted)):
         return found
     says = likely(unquoted)
-    if says.score + (ALLOWANCE_OF_RULE if found.kept else 0) <= 0:
+    surplus = SURPLUS_OF_SHORT if short else 0.0
+    if says.score <= (-ALLOWANCE_OF_RULE if found.kept else surplus):
         return replace(found, kind=None, reason="unlikely", statement="") if found.kept else found
     if found.kept:
         return found

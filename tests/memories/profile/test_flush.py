@@ -118,7 +118,10 @@ def replay(store: Store, source: Path) -> dict[str, Any]:
     assert len(held) == len(set(held))
     for kept in done["remembered"]:
         assert kept["text"] in held or kept["text"] in replaced or not kept["added"]
-        assert kept["notes"] == [] or not kept["added"]
+    # what cannot be told apart stays, and few receipts have to say so
+    notes = [note for kept in done["remembered"] if kept["added"] for note in kept["notes"]]
+    assert all("cannot be told apart" in note for note in notes)
+    assert len(notes) <= 3
     for text in held:
         assert text in [one.text for one in memory.recall(" ".join(re.findall(r"\w+", text))).found]
     assert memory.flush("sessions/long")["messages"] == 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from typing import Any
@@ -162,10 +163,19 @@ class Writer:
         return _receipt(written, found[0].category, f"{path}#L{first}")
 
     def ends(self, content: str) -> bool:
-        """Return whether a text makes something untrue that the profile tells."""
+        """Return whether a text makes something untrue that the profile tells, by a rule.
+
+        What is not worth keeping for itself must not end anything on a mere likelihood.
+        """
         compare = self._comparer()
+
+        def by_rules(old: str, new: str) -> Verdict:
+            verdict = compare(old, new)
+            is_likely = verdict.reason.startswith("likely:")
+            return replace(verdict, conflict=False, reason="unsure") if is_likely else verdict
+
         return any(
-            compare_entry(entry.text, content, compare).untrue for _, entry in self._near(content)
+            compare_entry(entry.text, content, by_rules).untrue for _, entry in self._near(content)
         )
 
     def _end_elsewhere(
