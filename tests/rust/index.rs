@@ -467,3 +467,13 @@ fn bounds_of_packed_postings_and_of_the_delta_are_added() {
     let queries = ["about".to_owned()];
     check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
 }
+
+/// Found by the property above: the words of a question, which weigh more, told its language twice.
+#[test]
+fn a_question_has_one_vote_a_word() {
+    let mut world = World::new();
+    let text = r#"{"role":"user","content":"das Haus ist nicht straße the","session":"s0"}"#;
+    world.put("x.jsonl", &format!("{text}\n"));
+    let queries = ["the data? straße straße".to_owned(), "the straße?".to_owned()];
+    check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
+}
