@@ -8,6 +8,8 @@ from commonplace.search_filter import FilterFields
 from commonplace.timestamps import When
 
 __all__ = [
+    "CollectionStats",
+    "EngineDocument",
     "Entry",
     "Forgotten",
     "FrontMatter",
@@ -22,6 +24,7 @@ __all__ = [
     "Message",
     "MetaComment",
     "Passage",
+    "QueryNames",
     "Retained",
     "Revision",
     "SearchFilter",
@@ -34,10 +37,14 @@ __all__ = [
     "Weights",
     "Written",
     "__version__",
+    "archive_label",
+    "archive_rows",
     "blocks",
+    "engine_documents",
     "front_matter",
     "meta_comment",
     "nearest_codes",
+    "rank_candidates",
     "redact",
     "sections",
 ]

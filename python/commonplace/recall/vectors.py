@@ -7,6 +7,7 @@ so that what moves or comes back costs nothing. The files stay the truth;
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -266,8 +267,10 @@ class Vectors:
     def _follow(self, batches: Batches) -> None:
         # with its neighbours, it is a batch
         group = batches.size // 2 if batches.is_timed else GROUP
-        status = self._store.status()
-        self._total = status.sections + status.messages
+        # where our own folder is no folder there is no status, and the share is not told
+        with contextlib.suppress(Refused):
+            status = self._store.status()
+            self._total = status.sections + status.messages
         paths = [entry.path for entry in self._store.list() if entry.kind != "other"]
         with self._lock:
             for path in self._files.keys() - set(paths):
