@@ -64,9 +64,10 @@ class Sensitivity:
 
     def set(self, count: int, value: float) -> None:
         """Keep what was measured; where nothing can be kept, until the process ends."""
-        self.count, self.value = count, value
+        # as it is kept, so that another process answers the same
+        self.count, self.value = count, round(value, 3)
         with suppress(OSError, Refused):
-            said = orjson.dumps({"documents": count, "level": round(value, 3)})
+            said = orjson.dumps({"documents": count, "level": self.value})
             self._files.replace("sensitivity", [said])
 
 
