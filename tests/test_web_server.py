@@ -57,3 +57,11 @@ def test_a_port_that_there_is_not_is_refused(
 ) -> None:
     assert run(["--root", str(tmp_path), *command, "--port", "65536"]) == 2
     assert "65535 at most" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine", ["nonsense", "127.0.0.1:9200", "http://127.0.0.1:9200,two"])
+def test_an_engine_that_is_no_address_is_refused(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--root", str(tmp_path), "serve", "--engine", engine]) == 2
+    assert "http://127.0.0.1:9200, not" in capsys.readouterr().err

@@ -89,6 +89,11 @@ def serve(
     import os
 
     url = engine or os.environ.get("COMMONPLACE_ENGINE")
+    for node in url.split(",") if url else ():
+        # what is between two commas may be empty
+        if node.strip() and not node.strip().startswith(("http://", "https://")):
+            told = f"--engine is an address such as http://127.0.0.1:9200, not {node.strip()!r}"
+            raise UsageError(told)
     client = OpenSearch(url, prefix=index, replicas=replicas) if url else None
     process = Process(root, client, limits=Limits(rate, 2 * rate))
     match action:
