@@ -5,13 +5,8 @@ use std::borrow::Cow;
 use snowball_stemmers_rs::Algorithm;
 
 use crate::text::language::{Language, snowball};
-use crate::text::segmentation::is_apostrophe;
 
 pub(super) struct French;
-
-/// What is elided before a vowel, as in Lucene's `FrenchAnalyzer`.
-const ELIDED: &[&str] =
-    &["l", "d", "j", "m", "t", "s", "n", "c", "qu", "lorsqu", "puisqu", "jusqu", "quoiqu"];
 
 impl Language for French {
     fn name(&self) -> &'static str {
@@ -30,9 +25,9 @@ impl Language for French {
         "œ"
     }
 
-    fn bare<'w>(&self, word: &'w str) -> &'w str {
-        let parts = word.split_once(is_apostrophe).filter(|(article, _)| ELIDED.contains(article));
-        parts.map_or(word, |(_, bare)| bare)
+    // as in Lucene's `FrenchAnalyzer`
+    fn elided(&self) -> &'static [&'static str] {
+        &["l", "d", "j", "m", "t", "s", "n", "c", "qu", "lorsqu", "puisqu", "jusqu", "quoiqu"]
     }
 
     fn prefix_letters(&self) -> Option<usize> {

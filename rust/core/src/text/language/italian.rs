@@ -5,13 +5,8 @@ use std::borrow::Cow;
 use snowball_stemmers_rs::Algorithm;
 
 use crate::text::language::{Language, snowball};
-use crate::text::segmentation::is_apostrophe;
 
 pub(super) struct Italian;
-
-/// What is elided before a vowel, as in Lucene's `ItalianAnalyzer`.
-const ELIDED: &[&str] =
-    &["l", "d", "c", "un", "all", "dall", "dell", "nell", "sull", "coll", "quell", "quest"];
 
 impl Language for Italian {
     fn name(&self) -> &'static str {
@@ -26,9 +21,9 @@ impl Language for Italian {
         include_str!("words/stop_it.txt")
     }
 
-    fn bare<'w>(&self, word: &'w str) -> &'w str {
-        let parts = word.split_once(is_apostrophe).filter(|(article, _)| ELIDED.contains(article));
-        parts.map_or(word, |(_, bare)| bare)
+    // as in Lucene's `ItalianAnalyzer`
+    fn elided(&self) -> &'static [&'static str] {
+        &["l", "d", "c", "un", "all", "dall", "dell", "nell", "sull", "coll", "quell", "quest"]
     }
 
     fn prefix_letters(&self) -> Option<usize> {

@@ -34,6 +34,8 @@ use std::ops::RangeInclusive;
 
 use snowball_stemmers_rs::{Algorithm, Stemmer};
 
+use crate::text::segmentation::is_apostrophe;
+
 pub(super) use table::{
     clitics, irregular_stems, is_proper_noun, is_stop_run, is_stop_word, is_unspaced,
     longest_stop_run, runs_over_lines,
@@ -98,10 +100,18 @@ pub trait Language: Sync {
         word.to_lowercase()
     }
 
+    /// Returns articles, pronouns and the like that lose their vowel before another one: the `l` of
+    /// `l'eau`.
+    fn elided(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Returns a word of a language with a code without elided articles or what stands behind the
     /// apostrophe of a name.
     fn bare<'w>(&self, word: &'w str) -> &'w str {
-        word
+        let parts =
+            word.split_once(is_apostrophe).filter(|(first, _)| self.elided().contains(first));
+        parts.map_or(word, |(_, bare)| bare)
     }
 
     /// Returns whether words of a language with a code are other words with other accents: then the
