@@ -118,11 +118,21 @@ def _serve(process: Process, host: str, port: int, largest: int) -> int:
     """Serve until the process is told to end."""
     import logging
 
+    from commonplace.doors.listening import address_of, listening
     from commonplace.service.app import run
 
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
-    print_message(f"serving at http://{host}:{port}/v1 and /mcp")
-    run(process, host, port, largest)
+    try:
+        listener = listening(port, host)
+    except OSError as error:
+        raise UsageError(f"cannot listen at {host} port {port}: {error.strerror}") from None
+    with listener:
+        process.start()
+        print_message(f"serving at http://{address_of(listener)}/v1 and /mcp")
+        try:
+            run(process, listener, largest)
+        finally:
+            process.close()
     return FOUND
 
 
