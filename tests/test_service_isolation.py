@@ -142,7 +142,9 @@ def other_words(tenants: Tenants, calls: int) -> list[str]:
     keys = [tenants.grant(name).key for name in NAMES]
     anybody = re.compile("zq...x")
     leaks = []
-    for _ in range(calls):
+    for made in range(1, calls + 1):
+        if made % 50_000 == 0:
+            print(f"{made} calls", flush=True)
         number = random_one.randrange(len(NAMES))
         name, body = any_call(random_one, keys)
         try:

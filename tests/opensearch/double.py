@@ -253,6 +253,8 @@ def _aggregate(told: Json, sources: list[Json]) -> Json:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # else the body of each answer waits for an acknowledgement of its head
+    disable_nagle_algorithm = True
     server: Double
 
     def _answer(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 
-
 LOOPBACK = "127.0.0.1"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
@@ -51,10 +51,8 @@ class Service:
     @contextmanager
     def changing(self, tenant: str, path: str | None) -> Iterator[None]:
         """Change a file, or any if `path` is None, and have it indexed."""
-        if self.changes is None:
-            yield
-            return
-        with self.changes.changing(tenant, path):
+        noted = self.changes.changing(tenant, path) if self.changes else nullcontext()
+        with noted, self.stores.changing(tenant, path):
             yield
 
     def sees(self, tenant: str, paths: list[str], patience: float = PATIENCE) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from commonplace.errors import CommonplaceError, InDoubt
-from commonplace.service.indexer import Indexer, file_id, version_of
+from commonplace.service.indexer import Indexer, file_id
 from commonplace.service.objects import ObjectStore
 from commonplace.service.opensearch import EngineUnavailable, IndexMissing, OpenSearch
 from commonplace.service.pending import GRACE, Pending, PendingLog
@@ -115,9 +115,9 @@ class Changes:
 
     def _see(self, tenant: str, paths: list[str], patience: float) -> bool:
         deadline = time.monotonic() + patience
-        with self._stores.of(tenant) as store:
+        with self._stores.of(tenant, now=True) as store:
             while True:
-                versions = {path: version_of(store, path) for path in paths}
+                versions = {path: store.file_version(path) for path in paths}
                 if not (left := self._unseen(tenant, versions)):
                     return True
                 if time.monotonic() >= deadline:

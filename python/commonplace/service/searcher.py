@@ -20,7 +20,7 @@ from commonplace.service import engine_query as engine
 from commonplace.service.documents import bytes_of, drift, read_record, stats_from
 from commonplace.service.indexer import TENANT
 from commonplace.service.opensearch import IndexMissing, OpenSearch
-from commonplace.store import Store
+from commonplace.service.stores import TenantRoot
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -213,7 +213,7 @@ class Searcher:
             raise
 
 
-class TenantStore(Store):
+class TenantStore(TenantRoot):
     """The store of one tenant, whose searches go by way of the engine where there is one.
 
     Args:
