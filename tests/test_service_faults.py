@@ -1,7 +1,7 @@
 """Faults with three nodes: nodes and the service are killed while tenants write, and one is paused.
 
-`FLEET_WRITES=100000 FLEET_BATCH=50` writes as many messages, 50 in a call. What was acknowledged is in the files once and in the
-index once, and the ranking is that of a store which has only the files.
+`FLEET_WRITES=100000 FLEET_BATCH=50` writes as many messages, 50 in a call. What was acknowledged
+is in the files once and in the index once, and the ranking is that of a store with the files only.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _check(cluster: Cluster, root: Path, writers: list[Writer], keys: list[str])
     """Check that files and index have each acknowledged message once, in the same ranking."""
     engine = OpenSearch(",".join(cluster.urls), prefix=INDEX)
     process = Process(root, engine)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + max(120, WRITES / 80)
     while left := [name for name, _ in process.objects.list("pending")]:
         assert time.monotonic() < deadline, f"{len(left)} changes are not indexed"
         time.sleep(0.5)

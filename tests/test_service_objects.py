@@ -333,6 +333,31 @@ def test_a_cold_tenant_has_the_ranking_it_had_and_is_not_indexed_again(
             assert "/_bulk" not in written
 
 
+def test_an_object_store_that_comes_back_is_indexed_again(
+    objects: S3Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> Any:
+        raise ObjectsUnavailable("the object store does not answer")
+
+    with (
+        double() as engine,
+        Tenants(tmp_path, engine.url, objects=objects, grace=0.1) as tenants,
+    ):
+        tenants.call("acme", "write", path="a.md", content="oolong")
+        with monkeypatch.context() as patched:
+            for name in ("list", "delete", "newer"):
+                patched.setattr(objects, name, gone)
+            time.sleep(0.3)
+            with pytest.raises(ObjectsUnavailable):
+                tenants.call("acme", "read", path="a.md")
+        told = tenants.call("acme", "write", path="b.md", content="sencha")
+        assert tenants.found("acme", "sencha", fresh=[told["fresh"]]) == ["b.md#L1"]
+        deadline = time.monotonic() + 20
+        while list(objects.list("pending")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
 WRITER = """
     import sys
     from pathlib import Path

@@ -95,13 +95,16 @@ def serve(
         raise UsageError(told) from None
     client = _engine(engine, index, replicas)
     process = Process(root, client, limits=Limits(rate, 2 * rate), objects=_objects(objects))
-    match action:
-        case []:
-            return _serve(process, host, port, largest << 20)
-        case ["token", *rest]:
-            return _token(process.tokens, rest, tenant, agent, scopes, days, as_json)
-        case ["rebuild"] | ["reindex"]:
-            return _rebuild(process, client, tenant, anew=action == ["reindex"])
+    try:
+        match action:
+            case []:
+                return _serve(process, host, port, largest << 20)
+            case ["token", *rest]:
+                return _token(process.tokens, rest, tenant, agent, scopes, days, as_json)
+            case ["rebuild"] | ["reindex"]:
+                return _rebuild(process, client, tenant, anew=action == ["reindex"])
+    finally:
+        process.close()
     raise UsageError(f"serve {' '.join(action)}: there is no such action; see serve --help")
 
 
@@ -157,10 +160,7 @@ def _serve(process: Process, host: str, port: int, largest: int) -> int:
     with listener:
         process.start()
         print_message(f"serving at http://{address_of(listener)}/v1 and /mcp")
-        try:
-            run(process, listener, largest)
-        finally:
-            process.close()
+        run(process, listener, largest)
     return FOUND
 
 
@@ -227,5 +227,4 @@ def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *,
             if store.replica:
                 store.replica.remove_orphans()
     print_message(f"indexed {len(keys)} tenants")
-    process.close()
     return FOUND

@@ -56,6 +56,10 @@ class SearchRequest(Filtered, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=100)] = 10
     unit: Literal["turn", "message"] = "turn"
     category: str | None = None
+    meaning: Annotated[
+        bool,
+        Meta(description="Find by vectors too: messages and sections in other words."),
+    ] = False
     fresh: Annotated[
         list[str],
         Meta(max_length=64, description="Freshness tokens of writes that must be seen."),
