@@ -139,6 +139,26 @@ ALLOWED = {
         "what the service keeps itself, beside the roots of its tenants",
     ),
     "service/stores.py": ({"iterdir", "mkdir"}, "the folder that holds the roots of tenants"),
+    "service/replica.py": (
+        {
+            "is_dir",
+            "is_file",
+            "mkdir",
+            "open",
+            "os.scandir",
+            "os.stat_result",
+            "replace",
+            "rmdir",
+            "stat",
+            "unlink",
+            "write_bytes",
+        },
+        "copies of roots, in a folder that this process has made and nobody else knows",
+    ),
+    "service/replicas.py": (
+        {"iterdir", "mkdir", "open", "shutil.rmtree", "tempfile.mkdtemp"},
+        "the folder that holds the copies",
+    ),
     "evaluation.py": (
         {
             "open",

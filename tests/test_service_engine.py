@@ -12,6 +12,9 @@ from uuid import uuid4
 
 import pytest
 
+import commonplace
+from commonplace.adapters.embedders import CallableEmbedder
+from commonplace.adapters.meaning import search_by_meaning
 from commonplace.errors import Conflict, InvalidArgument, StorageError
 from commonplace.service import scope
 from commonplace.service.opensearch import EngineUnavailable
@@ -92,6 +95,42 @@ def test_filters_patterns_and_phrases(tenants: Tenants) -> None:
     assert len(tenants.found("acme", '"uji green" tea', **seen)) == 2
     assert len(tenants.found("acme", "gree*", **seen)) == 2
     assert tenants.found("acme", "uji", source="message", **seen) == []
+
+
+def test_words_by_the_engine_and_vectors_at_home_are_one_ranking(
+    tenants: Tenants, tmp_path: Path
+) -> None:
+    def counted(texts: list[str]) -> list[list[float]]:
+        return [[text.count(one) + 0.01 for one in "abcdefghijklmnopqrst"] for text in texts]
+
+    letters = CallableEmbedder(counted, "letters", 20)
+
+    def made(store: commonplace.Store) -> None:
+        store.embedder = letters
+        vectors = search_by_meaning(store).vectors
+        assert vectors is not None
+        vectors.refresh()
+
+    for name in ("acme", "bolt"):
+        for number in range(40):
+            text = f"{name} {('tea', 'cup', 'leaf')[number % 3]} {'bdfhk'[number % 5] * 9}\n"
+            told = tenants.call(name, "write", path=f"n{number}.md", content=text)
+        assert tenants.call(name, "search", query="tea", fresh=[told["fresh"]])
+        with tenants.process.stores.of(tenants.grant(name).key) as store:
+            tenants.process.indexer.rebuild(tenants.grant(name).key)
+            made(store)
+    assert tenants.engine
+    tenants.engine.refresh()
+    asked: dict[str, Any] = {"query": "leaf kkkkkk", "limit": 12, "meaning": True}
+    answer = tenants.call("acme", "search", **asked)
+    assert {hit["text"].split()[0] for hit in answer["hits"]} == {"acme"}
+    assert answer["hits"][0]["text"].split()[1:] == ["leaf", "k" * 9]
+    assert answer["hits"][0]["cosine"] is not None
+    with commonplace.open(tmp_path / "tenants" / tenants.grant("acme").key) as home:
+        made(home)
+        ranked = home.search("leaf kkkkkk", 12, meaning=True)
+        wanted = [(hit.citation, round(hit.score, 9)) for hit in ranked]
+    assert [(hit["citation"], round(hit["score"], 9)) for hit in answer["hits"]] == wanted
 
 
 def test_what_is_forgotten_is_in_the_engine_no_more(tenants: Tenants) -> None:

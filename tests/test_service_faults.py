@@ -1,7 +1,7 @@
 """Faults with three nodes: nodes and the service are killed while tenants write, and one is paused.
 
-`FLEET_WRITES=100000` makes as many writes. What was acknowledged is in the files once and in the
-index once, and the ranking is that of a store which has only the files.
+`FLEET_WRITES=100000 FLEET_BATCH=50` writes as many messages, 50 in a call. What was acknowledged
+is in the files once and in the index once, and the ranking is that of a store with the files only.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from commonplace.service.process import Process
 from tests.opensearch.cluster import Cluster, Unavailable, free_ports, running
 
 WRITES = int(os.environ.get("FLEET_WRITES", "400"))
+BATCH = int(os.environ.get("FLEET_BATCH", "1"))
 WRITERS = 4
 INDEX = "faults"
 
@@ -89,10 +90,11 @@ class Writer(threading.Thread):
         self.refused: Counter[int] = Counter()
 
     def run(self) -> None:
-        for number in range(self._writes):
-            text = (
-                f"Message {number} of writer {self._number}: tea{number % 17} and cake{number % 5}."
-            )
+        for number in range(0, self._writes, BATCH):
+            texts = [
+                f"Message {one} of writer {self._number}: tea{one % 17} and cake{one % 5}."
+                for one in range(number, number + BATCH)
+            ]
             begun = time.monotonic()
             while True:
                 status, _ = self._served.call(
@@ -100,13 +102,13 @@ class Writer(threading.Thread):
                     "log",
                     f"{self._number}-{number}",
                     path=f"sessions/w{self._number}",
-                    messages=[{"role": "user", "content": text}],
+                    messages=[{"role": "user", "content": text} for text in texts],
                 )
                 if status == 200:
                     break
                 self.refused[status] += 1
                 time.sleep(0.2)
-            self.done += 1
+            self.done += BATCH
             self.slowest = max(self.slowest, time.monotonic() - begun)
 
 
@@ -178,7 +180,7 @@ def _check(cluster: Cluster, root: Path, writers: list[Writer], keys: list[str])
     """Check that files and index have each acknowledged message once, in the same ranking."""
     engine = OpenSearch(",".join(cluster.urls), prefix=INDEX)
     process = Process(root, engine)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + max(120, WRITES / 80)
     while left := [name for name, _ in process.objects.list("pending")]:
         assert time.monotonic() < deadline, f"{len(left)} changes are not indexed"
         time.sleep(0.5)

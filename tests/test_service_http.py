@@ -68,6 +68,7 @@ def serving(process: Process, **options: Any) -> Iterator[int]:
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
+    process.start()
     thread.start()
     try:
         while not server.started:
@@ -76,6 +77,7 @@ def serving(process: Process, **options: Any) -> Iterator[int]:
     finally:
         server.should_exit = True
         thread.join()
+        process.close()
 
 
 @pytest.fixture(scope="module")
@@ -211,8 +213,16 @@ def test_a_bad_request_is_told(acme: Client, body: bytes) -> None:
 
 def test_unknown_calls_and_methods(acme: Client) -> None:
     assert acme.code("drop_all") == (404, "call")
-    assert acme.send("GET", "/v1/status")[0] == 405
-    assert acme.send("GET", "/nothing")[0] == 404
+    for method, path, wanted in (
+        ("GET", "/v1/status", (405, "method")),
+        ("POST", "/v1/status/x", (404, "call")),
+        ("GET", "/nothing", (404, "call")),
+        ("DELETE", "/healthz", (405, "method")),
+    ):
+        status, told, headers = acme.send(method, path)
+        assert (status, told["error"]["code"]) == wanted
+        assert told["error"]["message"]
+        assert status != 405 or headers["allow"]
 
 
 def test_a_body_that_is_too_large_is_not_read(acme: Client) -> None:

@@ -1,7 +1,7 @@
 """Isolation of tenants: hostile names, paths, prefixes, filters, citations and freshness tokens.
 
 Each tenant says a word that only it knows. Whatever anybody calls, the word of another never comes
-back. `FLEET_CALLS=1000000` makes as many calls; `tests/test_service_engine.py` has both engines.
+back. `FLEET_CALLS=1000000 FLEET_TENANTS=200` makes as many calls of as many tenants.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -24,7 +26,7 @@ from tests.opensearch.double import Double, double
 from tests.opensearch.tenants import Tenants
 
 CALLS = int(os.environ.get("FLEET_CALLS", "150"))
-NAMES = [
+ODD_NAMES = [
     *("acme", "ACME", "acme ", "acme/", "../acme", "acme*", "*", "_all", "acme,bolt", "\0", "\n"),
     *(
         "ａｃｍｅ",
@@ -38,7 +40,14 @@ NAMES = [
         "a\u0308",
     ),
 ]
+TENANTS = int(os.environ.get("FLEET_TENANTS", str(len(ODD_NAMES))))
+NAMES = [
+    # a name has at most 1,000 bytes
+    (name + "#" * (number // len(ODD_NAMES)))[-1000:]
+    for number, name in zip(range(TENANTS), cycle(ODD_NAMES), strict=False)
+]
 KEY = "0123456789abcdef0123456789abcdef"
+LETTERS = "bcdfghjklmnpqrstvwxz"
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
@@ -52,7 +61,8 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def word(number: int) -> str:
     """Return the word that only this tenant knows."""
-    return f"zq{'abcdefghij'[number // 10]}{'klmnopqrst'[number % 10]}x"
+    letters = [LETTERS[number // by % 20] for by in (400, 20, 1)]
+    return f"zq{''.join(letters)}x"
 
 
 @pytest.fixture
@@ -89,7 +99,7 @@ def hostile(random_one: random.Random, keys: list[str]) -> str:
             "sessions/s1/messages.jsonl#L1",
             word(number),
             f'"{word(number)} tea"',
-            f"{word(number)[:3]}*",
+            f"{word(number)[:4]}*",
             f"{word(number)}~1",
             f"tenant:{key}",
             f"path:{key} OR *",
@@ -114,7 +124,7 @@ def any_call(random_one: random.Random, keys: list[str]) -> tuple[str, dict[str,
         ("search", {"query": text(), "role": text(), "category": text()}),
         ("search", {"query": text(), "fresh": [token]}),
         ("grep", {"pattern": text(), "fixed": True}),
-        ("grep", {"pattern": "zq...", "prefix": [text()]}),
+        ("grep", {"pattern": "zq...x", "prefix": [text()]}),
         ("list", {"prefix": text()}),
         ("read", {"path": text()}),
         ("history", {"path": text()}),
@@ -130,8 +140,11 @@ def other_words(tenants: Tenants, calls: int) -> list[str]:
     """Make calls, and return those that answered with the word of another tenant."""
     random_one = random.Random(17)  # noqa: S311 - the same calls each time
     keys = [tenants.grant(name).key for name in NAMES]
+    anybody = re.compile("zq...x")
     leaks = []
-    for _ in range(calls):
+    for made in range(1, calls + 1):
+        if made % 50_000 == 0:
+            print(f"{made} calls", flush=True)
         number = random_one.randrange(len(NAMES))
         name, body = any_call(random_one, keys)
         try:
@@ -139,9 +152,8 @@ def other_words(tenants: Tenants, calls: int) -> list[str]:
         except CommonplaceError as error:
             told = str(error)
         # what it asked itself may come back in a message
-        asked = json.dumps(body)
-        others = {word(other) for other in range(len(NAMES)) if other != number}
-        leaks += [f"{name} {body}" for one in others if one in told and one not in asked]
+        own = {word(number), *anybody.findall(json.dumps(body))}
+        leaks += [f"{name} {body}" for one in {*anybody.findall(told)} - own]
     return leaks
 
 

@@ -26,6 +26,23 @@ class Index:
     written: dict[str, Json] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     seen: dict[str, Json] = field(default_factory=dict)
+    # those that are seen, by tenant: a filter for one need not look at the rest
+    by_tenant: dict[str, dict[str, Json]] = field(default_factory=dict)
+
+    def refresh(self) -> None:
+        """Let searches see what was written."""
+        self.seen = dict(self.written)
+        self.by_tenant = {}
+        for own, source in self.seen.items():
+            self.by_tenant.setdefault(source["tenant"], {})[own] = source
+
+    def passing(self, query: Json | None) -> dict[str, Json]:
+        """Return the documents that pass the filter of an alias."""
+        if query is None:
+            return self.seen
+        if [*query] == ["term"] and [*query["term"]] == ["tenant"]:
+            return self.by_tenant.get(query["term"]["tenant"], {})
+        return {own: one for own, one in self.seen.items() if _score(query, one) is not None}
 
 
 class Double(ThreadingHTTPServer):
@@ -66,7 +83,7 @@ class Double(ThreadingHTTPServer):
                 del self.indexes[real]
                 self.aliases = {k: v for k, v in self.aliases.items() if v[0] != real}
             if verb == "_refresh":
-                self.indexes[real].seen = dict(self.indexes[real].written)
+                self.indexes[real].refresh()
             return 200, {real: {"mappings": self.indexes.get(real, Index({})).body.get("mappings")}}
 
     def _make(self, name: str, body: Json) -> Answer:
@@ -135,9 +152,7 @@ class Double(ThreadingHTTPServer):
             return {"error": {"type": "index_not_found_exception", "reason": "alias"}}
         name, alias = self.aliases[where["index"]]
         found: list[tuple[str, Json, float]] = []
-        for own, source in self.indexes[name].seen.items():
-            if "filter" in alias and _score(alias["filter"], source) is None:
-                continue
+        for own, source in self.indexes[name].passing(alias.get("filter")).items():
             if (score := _score(body["query"], source)) is not None:
                 found.append((own, source, score))
         order = body.get("sort", ["_score"])
@@ -238,6 +253,8 @@ def _aggregate(told: Json, sources: list[Json]) -> Json:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # else the body of each answer waits for an acknowledgement of its head
+    disable_nagle_algorithm = True
     server: Double
 
     def _answer(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from commonplace.service.call_table import CALLS
 from commonplace.service.calls import Caller
+from commonplace.service.objects import VersionedObjects
 from commonplace.service.opensearch import OpenSearch
 from commonplace.service.process import Process
 from commonplace.service.tokens import Grant
@@ -23,13 +24,21 @@ class Tenants:
         folder: Its root.
         url: The search engine; None: without one.
         index: Name of the index there.
+        grace: Seconds after which a write of another process has ended.
+        objects: Where files are; None: below the root.
     """
 
     def __init__(
-        self, folder: Path, url: str | None, index: str = "test", *, grace: float = 2.0
+        self,
+        folder: Path,
+        url: str | None,
+        index: str = "test",
+        *,
+        grace: float = 2.0,
+        objects: VersionedObjects | None = None,
     ) -> None:
         self.engine = OpenSearch(url, prefix=index, replicas=0, shards=1) if url else None
-        self.process = Process(folder, self.engine, grace=grace)
+        self.process = Process(folder, self.engine, grace=grace, objects=objects)
         self._grants: dict[str, Grant] = {}
 
     def __enter__(self) -> Self:

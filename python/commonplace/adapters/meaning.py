@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from commonplace.errors import InvalidArgument
 from commonplace.protocols import Embedder
 from commonplace.recall.hybrid import HybridSearch
@@ -23,8 +25,9 @@ def search_by_meaning(store: Store) -> HybridSearch:
     return hybrid
 
 
+@cache
 def bundled() -> Embedder:
-    """Return the embedder of `commonplace[embed]`.
+    """Return the embedder of `commonplace[embed]`, the same one for all stores of this process.
 
     Raises:
         InvalidArgument: It is not installed.

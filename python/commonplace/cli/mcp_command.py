@@ -57,13 +57,20 @@ def mcp(
         stdio.serve(methods)
         return FOUND
     try:
-        from commonplace.doors.mcp.http import PATH, serve
+        from commonplace.doors.mcp.http import serve
     except ModuleNotFoundError as error:
         told = f"--http needs {error.name}: pip install 'commonplace[mcp]'"
         raise UsageError(told) from None
-    print_message(f"serving at http://{host}:{port}{PATH}")
-    serve(methods, host, port, token=os.environ.get("COMMONPLACE_MCP_TOKEN"), names=names or [])
+    token = os.environ.get("COMMONPLACE_MCP_TOKEN")
+    try:
+        serve(methods, host, port, token=token, names=names or [], told=_tell)
+    except OSError as error:
+        raise UsageError(f"cannot listen at {host} port {port}: {error.strerror}") from None
     return FOUND
+
+
+def _tell(address: str) -> None:
+    print_message(f"serving at {address}")
 
 
 def _maker(system: str) -> Callable[[Store], object]:

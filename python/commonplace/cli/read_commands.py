@@ -75,10 +75,7 @@ def _ranked(hit: Hit | HybridHit) -> dict[str, Any]:
     """Return a hit as a record; of one by words and vectors with what its score is made of."""
     from commonplace._core import Hit
 
-    if isinstance(hit, Hit):
-        return record(hit)
-    own = {"score": hit.score, "lexical": hit.lexical, "cosine": hit.cosine}
-    return record(hit.hit) | own
+    return record(hit) if isinstance(hit, Hit) else hit.to_dict()
 
 
 @command(

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from commonplace.service.objects import VersionedObjects
     from commonplace.service.opensearch import OpenSearch
     from commonplace.service.process import Process
     from commonplace.service.tokens import Tokens
@@ -28,6 +29,12 @@ ENGINE = argument(
     metavar="URL",
     help="OpenSearch, or several nodes with commas between. Default: $COMMONPLACE_ENGINE; without "
     "one each tenant is ranked in this process.",
+)
+OBJECTS = argument(
+    "--objects",
+    metavar="URL",
+    help="Keep all files in an object store, s3://BUCKET/PREFIX; the folder given as --root then "
+    "has only copies. Default: $COMMONPLACE_OBJECTS; without one the folder is the truth.",
 )
 PREFIX = argument(
     "--index", default="commonplace", metavar="NAME", help="Name of the index in the engine."
@@ -54,7 +61,7 @@ DAYS = argument("--days", type=count(1), help="How long the token holds. Default
 
 
 @command(
-    *(ACTION, ENGINE, PREFIX, REPLICAS, LISTEN_HOST, LISTEN_PORT, RATE, LARGEST),
+    *(ACTION, ENGINE, OBJECTS, PREFIX, REPLICAS, LISTEN_HOST, LISTEN_PORT, RATE, LARGEST),
     *(TENANT, AGENT, SCOPES, DAYS, JSON),
 )
 def serve(
@@ -62,6 +69,7 @@ def serve(
     *,
     action: list[str],
     engine: str | None,
+    objects: str | None,
     index: str,
     replicas: int,
     host: str,
@@ -81,29 +89,52 @@ def serve(
     root = _root(opening)
     try:
         from commonplace.service.limits import Limits
-        from commonplace.service.opensearch import OpenSearch
         from commonplace.service.process import Process
     except ModuleNotFoundError as error:
         told = f"serve needs {error.name}: pip install 'commonplace[serve]'"
         raise UsageError(told) from None
+    client = _engine(engine, index, replicas)
+    process = Process(root, client, limits=Limits(rate, 2 * rate), objects=_objects(objects))
+    try:
+        match action:
+            case []:
+                return _serve(process, host, port, largest << 20)
+            case ["token", *rest]:
+                return _token(process.tokens, rest, tenant, agent, scopes, days, as_json)
+            case ["rebuild"] | ["reindex"]:
+                return _rebuild(process, client, tenant, anew=action == ["reindex"])
+    finally:
+        process.close()
+    raise UsageError(f"serve {' '.join(action)}: there is no such action; see serve --help")
+
+
+def _engine(url: str | None, index: str, replicas: int) -> OpenSearch | None:
+    """Return the client of a search engine, if one is named."""
     import os
 
-    url = engine or os.environ.get("COMMONPLACE_ENGINE")
+    from commonplace.service.opensearch import OpenSearch
+
+    url = url or os.environ.get("COMMONPLACE_ENGINE")
     for node in url.split(",") if url else ():
         # what is between two commas may be empty
         if node.strip() and not node.strip().startswith(("http://", "https://")):
             told = f"--engine is an address such as http://127.0.0.1:9200, not {node.strip()!r}"
             raise UsageError(told)
-    client = OpenSearch(url, prefix=index, replicas=replicas) if url else None
-    process = Process(root, client, limits=Limits(rate, 2 * rate))
-    match action:
-        case []:
-            return _serve(process, host, port, largest << 20)
-        case ["token", *rest]:
-            return _token(process.tokens, rest, tenant, agent, scopes, days, as_json)
-        case ["rebuild"] | ["reindex"]:
-            return _rebuild(process, client, tenant, anew=action == ["reindex"])
-    raise UsageError(f"serve {' '.join(action)}: there is no such action; see serve --help")
+    return OpenSearch(url, prefix=index, replicas=replicas) if url else None
+
+
+def _objects(url: str | None) -> VersionedObjects | None:
+    """Return the object store that has all files, if one is named."""
+    import os
+
+    if not (url := url or os.environ.get("COMMONPLACE_OBJECTS")):
+        return None
+    try:
+        from commonplace.service.s3 import S3Objects
+    except ModuleNotFoundError as error:
+        told = f"--objects needs {error.name}: pip install 'commonplace[s3]'"
+        raise UsageError(told) from None
+    return S3Objects(url)
 
 
 def _root(opening: RootOptions) -> Path:
@@ -118,11 +149,18 @@ def _serve(process: Process, host: str, port: int, largest: int) -> int:
     """Serve until the process is told to end."""
     import logging
 
+    from commonplace.doors.listening import address_of, listening
     from commonplace.service.app import run
 
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
-    print_message(f"serving at http://{host}:{port}/v1 and /mcp")
-    run(process, host, port, largest)
+    try:
+        listener = listening(port, host)
+    except OSError as error:
+        raise UsageError(f"cannot listen at {host} port {port}: {error.strerror}") from None
+    with listener:
+        process.start()
+        print_message(f"serving at http://{address_of(listener)}/v1 and /mcp")
+        run(process, listener, largest)
     return FOUND
 
 
@@ -185,6 +223,8 @@ def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *,
     # and what has changed meanwhile
     for key in keys:
         process.indexer.rebuild(key)
+        with process.stores.of(key) as store:
+            if store.replica:
+                store.replica.remove_orphans()
     print_message(f"indexed {len(keys)} tenants")
-    process.close()
     return FOUND

@@ -21,6 +21,7 @@ from commonplace.errors import InvalidArgument, ModelError, Refused
 from commonplace.protocols import Embedder
 from commonplace.recall.calibration import level_of
 from commonplace.recall.fusion import Channels
+from commonplace.records import record
 from commonplace.search_filter import given_filter
 from commonplace.store import Store
 
@@ -66,6 +67,11 @@ class HybridHit:
         if name.startswith("__") or name == "hit":
             raise AttributeError(name)
         return getattr(self.hit, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a dictionary, with the score and what that is made of."""
+        own = {"score": self.score, "lexical": self.lexical, "cosine": self.cosine}
+        return record(self.hit) | own
 
     def explain(self) -> str:
         """Return how the score comes about, as text."""

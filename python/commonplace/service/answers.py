@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from commonplace import errors
 from commonplace.service.limits import TooMany
+from commonplace.service.objects import ObjectsUnavailable
 from commonplace.service.opensearch import EngineUnavailable
 from commonplace.service.tokens import Forbidden, Unauthorized
 
@@ -24,6 +25,7 @@ STATUS_OF: tuple[tuple[type[Exception], int], ...] = (
     (errors.NotFound, 404),
     (errors.MemoryLimit, 503),
     (errors.InDoubt, 500),
+    (ObjectsUnavailable, 503),
     (errors.StorageError, 507),
     (errors.CommonplaceError, 400),
     (ValueError, 400),

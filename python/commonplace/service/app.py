@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -21,6 +22,8 @@ from commonplace.service.mcp import GRANT, mcp_app
 from commonplace.service.process import Process
 
 if TYPE_CHECKING:
+    import socket
+
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -36,7 +39,7 @@ def application(
     """Return the service as an ASGI application.
 
     Args:
-        process: What it is made of; it is started and closed with the application.
+        process: What it is made of, started.
         largest: Bytes of a request.
         patience: Seconds in which the body of a request has to be there.
     """
@@ -45,25 +48,23 @@ def application(
     return Gate(inner, process.tokens, process.limits, process.metrics, names, largest, patience)
 
 
-def run(process: Process, host: str, port: int, largest: int = LARGEST_BODY) -> None:
+def run(process: Process, listener: socket.socket, largest: int = LARGEST_BODY) -> None:
     """Serve until the process is told to end.
 
     Args:
-        process: What is served.
-        host: The address to listen on.
-        port: Its port.
+        process: What is served, started.
+        listener: Where calls come in.
         largest: Bytes of a request.
     """
-    uvicorn.run(
+    config = uvicorn.Config(
         application(process, largest=largest),
-        host=host,
-        port=port,
         log_level="warning",
         access_log=False,
         limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
     )
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 class _Mcp:
@@ -92,7 +93,8 @@ class _Routes:
             Route("/metrics", self._metrics),
             Route("/openapi.json", self._described),
         ]
-        self.app = Starlette(routes=routes, lifespan=self._lifespan)
+        told = {HTTPException: _told, Exception: _failed}
+        self.app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=told)
 
     async def _call(self, request: Request) -> Response:
         name = request.path_params["call"]
@@ -128,8 +130,20 @@ class _Routes:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         inner = self._mcp.app
         async with inner.router.lifespan_context(inner):
-            await to_thread.run_sync(self._process.start)
-            try:
-                yield
-            finally:
-                await to_thread.run_sync(self._process.close)
+            yield
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    """Answer what no route takes, in the form of all errors."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    why = {
+        404: f"there is nothing at {request.url.path!r:.100}: see /openapi.json",
+        405: f"{request.url.path:.100} takes another method than {request.method}",
+    }
+    headers = dict(getattr(error, "headers", None) or {})
+    code = {404: "call", 405: "method"}.get(status, "http")
+    return told_refusal(status, code, why.get(status, str(error)), headers)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return refusal(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
@@ -51,10 +51,8 @@ class Service:
     @contextmanager
     def changing(self, tenant: str, path: str | None) -> Iterator[None]:
         """Change a file, or any if `path` is None, and have it indexed."""
-        if self.changes is None:
-            yield
-            return
-        with self.changes.changing(tenant, path):
+        noted = self.changes.changing(tenant, path) if self.changes else nullcontext()
+        with noted, self.stores.changing(tenant, path):
             yield
 
     def sees(self, tenant: str, paths: list[str], patience: float = PATIENCE) -> bool:
@@ -65,19 +63,26 @@ class Service:
 
 
 def search(service: Service, caller: Caller, request: ask.SearchRequest) -> Answer:
-    """Return hits, and how fresh they are."""
+    """Return hits, and how fresh they are; by meaning, the confidence is in the scores."""
     tenant = caller.tenant
     paths = paths_of(tenant, request.fresh)
     seen = service.sees(tenant, paths)
     with service.stores.of(tenant) as store:
         fields = cast("Any", request.fields())
-        hits = store.search(request.query, request.limit, unit=request.unit, **fields)
-        return {
-            "hits": [record(hit) for hit in hits],
-            "freshness": hits.freshness if seen else "stale",
-            "confidence": hits.confidence,
-            "notes": hits.notes,
-        }
+        if request.meaning:
+            near = store.search(request.query, request.limit, meaning=True, **fields)
+            hits, confidence = [hit.to_dict() for hit in near], None
+            freshness, notes = near.freshness, near.notes
+        else:
+            found = store.search(request.query, request.limit, unit=request.unit, **fields)
+            hits, confidence = [record(hit) for hit in found], found.confidence
+            freshness, notes = found.freshness, found.notes
+    return {
+        "hits": hits,
+        "freshness": freshness if seen else "stale",
+        "confidence": confidence,
+        "notes": notes,
+    }
 
 
 def grep(service: Service, caller: Caller, request: ask.GrepRequest) -> Answer:

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from commonplace.errors import CommonplaceError, InDoubt
-from commonplace.service.indexer import Indexer, file_id, version_of
-from commonplace.service.objects import ObjectStore
+from commonplace.errors import CommonplaceError, Conflict, InDoubt
+from commonplace.service.indexer import Indexer, file_id
+from commonplace.service.objects import ObjectStore, ObjectsUnavailable
 from commonplace.service.opensearch import EngineUnavailable, IndexMissing, OpenSearch
 from commonplace.service.pending import GRACE, Pending, PendingLog
 from commonplace.service.stores import Stores
@@ -115,9 +115,9 @@ class Changes:
 
     def _see(self, tenant: str, paths: list[str], patience: float) -> bool:
         deadline = time.monotonic() + patience
-        with self._stores.of(tenant) as store:
+        with self._stores.of(tenant, now=True) as store:
             while True:
-                versions = {path: version_of(store, path) for path in paths}
+                versions = {path: store.file_version(path) for path in paths}
                 if not (left := self._unseen(tenant, versions)):
                     return True
                 if time.monotonic() >= deadline:
@@ -185,8 +185,11 @@ class Changes:
         except IndexMissing:
             self._make_anew()
             return False
-        except EngineUnavailable as error:
+        except (EngineUnavailable, ObjectsUnavailable) as error:
             log.warning("the index waits: %s", error)
+            return False
+        except Conflict:
+            log.warning("the index waits: a file changed each time it was indexed")
             return False
         except Exception:
             # nothing that a file holds may end this thread; the entry stays in the log
@@ -205,8 +208,12 @@ class Changes:
         except CommonplaceError as error:
             log.warning("the index could not be made: %s", error)
             return
-        for tenant in self._stores.tenants():
-            self.rebuild(tenant)
+        try:
+            for tenant in self._stores.tenants():
+                self.rebuild(tenant)
+        except CommonplaceError as error:
+            log.warning("not all tenants are indexed anew: %s", error)
+            self._missing.set()
 
     def _batch(self) -> list[Pending]:
         """Return entries of the queue, at least one."""
@@ -220,19 +227,26 @@ class Changes:
         queued: set[str] = set()
         while True:
             known = set()
-            for entry in self._log.entries():
-                known.add(entry.name)
-                old = entry.age > self._grace
-                if entry.name not in self._own and (old or entry.name not in queued):
-                    queued.add(entry.name)
-                    self._queue.put(entry)
-            queued &= known
+            try:
+                for entry in self._log.entries():
+                    known.add(entry.name)
+                    old = entry.age > self._grace
+                    if entry.name not in self._own and (old or entry.name not in queued):
+                        queued.add(entry.name)
+                        self._queue.put(entry)
+                queued &= known
+            except (CommonplaceError, OSError) as error:
+                log.warning("the log of changes cannot be read now: %s", error)
             if self._closed.wait(self._grace / 2):
                 return
 
     def _end(self, entry: Pending) -> None:
         if entry.name:
-            self._log.end(entry)
+            try:
+                self._log.end(entry)
+            except (CommonplaceError, OSError) as error:
+                # it stays, and is indexed once more
+                log.warning("the log of changes cannot be written now: %s", error)
         with self._lock:
             self._own.discard(entry.name)
 

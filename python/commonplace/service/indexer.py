@@ -27,12 +27,10 @@ from commonplace.service.documents import (
 )
 from commonplace.service.opensearch import MAPPING_VERSION, IndexMissing, OpenSearch
 from commonplace.service.scope import Put, Remove
-from commonplace.service.stores import Stores
-from commonplace.store import Store
+from commonplace.service.stores import GONE, Stores, TenantRoot
 
 FILES_AT_ONCE, BYTES_AT_ONCE = 128, 8 << 20
 ROUNDS = 20
-GONE = "gone"
 TENANT = "tenant"
 """Id and kind of the record of a tenant: how it is encoded, and whether all files are indexed."""
 MOST_DRIFT = 0.1
@@ -170,15 +168,6 @@ def file_id(path: str) -> str:
     return hashlib.sha256(path.encode()).hexdigest()[:24]
 
 
-def version_of(store: Store, path: str) -> str:
-    """Return what tells this state of a file from others, without reading it."""
-    try:
-        stamp = store.stamp(path)
-    except (NotFound, Refused):
-        return GONE
-    return f"{stamp.inode:x}-{stamp.size:x}-{stamp.modified_ns:x}"
-
-
 class Indexer:
     """Indexes the files of tenants.
 
@@ -249,7 +238,7 @@ class Indexer:
         self._engine.refresh()
 
     def _encoding(
-        self, tenant: str, store: Store, paths: Sequence[str], record: dict[str, Any] | None
+        self, tenant: str, store: TenantRoot, paths: Sequence[str], record: dict[str, Any] | None
     ) -> _Encoding:
         """Return how a tenant is to be encoded, noted in the engine if that is new."""
         totals = [CollectionStats(), CollectionStats()]
@@ -271,7 +260,7 @@ class Indexer:
         return new
 
     def _index_some(
-        self, tenant: str, store: Store, encoding: _Encoding, paths: Sequence[str]
+        self, tenant: str, store: TenantRoot, encoding: _Encoding, paths: Sequence[str]
     ) -> None:
         left = list(paths)
         for _ in range(ROUNDS):
@@ -281,12 +270,12 @@ class Indexer:
         raise Conflict(f"{left[0]!r:.200} changed each time it was indexed; it is tried later")
 
     def _round(
-        self, tenant: str, store: Store, encoding: _Encoding, paths: Sequence[str]
+        self, tenant: str, store: TenantRoot, encoding: _Encoding, paths: Sequence[str]
     ) -> list[str]:
         """Index files once, and return those for which it has to be done again."""
         records = self._engine.read(tenant, [file_id(path) for path in paths])
         works = [
-            _Work(path, record or {}, encoding, version_of(store, path))
+            _Work(path, record or {}, encoding, store.file_version(path))
             for path, record in zip(paths, records, strict=True)
         ]
         works = [work for work in works if not work.is_indexed()]
@@ -297,7 +286,7 @@ class Indexer:
         ready = [
             work
             for work in read
-            if work not in lost and version_of(store, work.path) == work.version
+            if work not in lost and store.file_version(work.path) == work.version
         ]
         lost = self._write(tenant, ready, lambda one: one.changes())
         ready = [work for work in ready if work not in lost]
@@ -346,16 +335,16 @@ class Indexer:
             after = hits[-1]["sort"]
 
 
-def _read(store: Store, work: _Work) -> bool:
+def _read(store: TenantRoot, work: _Work) -> bool:
     """Read the documents of a file; say whether it stood still meanwhile."""
     try:
         work.documents = [[], []] if work.version == GONE else _documents(store, work.path)
     except Conflict:
         return False
-    return version_of(store, work.path) == work.version
+    return store.file_version(work.path) == work.version
 
 
-def _documents(store: Store, path: str) -> list[list[EngineDocument]]:
+def _documents(store: TenantRoot, path: str) -> list[list[EngineDocument]]:
     """Return the documents of a file, of text and of tools; none of one that is gone."""
     try:
         data = store.data(path)
@@ -364,12 +353,12 @@ def _documents(store: Store, path: str) -> list[list[EngineDocument]]:
     return documents_of(path, data)
 
 
-def _in_parts(store: Store, paths: Sequence[str]) -> Iterator[Sequence[str]]:
+def _in_parts(store: TenantRoot, paths: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield paths in parts that can be held at once."""
     part: list[str] = []
     size = 0
     for path in paths:
-        version = version_of(store, path)
+        version = store.file_version(path)
         own = 0 if version == GONE else int(version.split("-")[1], 16)
         if part and (len(part) >= FILES_AT_ONCE or size + own > BYTES_AT_ONCE):
             yield part

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +19,23 @@ from typing import Protocol
 from commonplace.errors import Refused, StorageError
 
 NAME = re.compile(r"[a-z]+(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,199}){1,2}")
+
+
+class ObjectsUnavailable(StorageError):
+    """The object store does not answer; nothing was changed."""
+
+    code = "objects"
+
+
+def checked_name(name: str) -> str:
+    """Return the name of an object.
+
+    Raises:
+        Refused: It is none.
+    """
+    if not NAME.fullmatch(name):
+        raise Refused(f"{name!r:.200} is no name of an object")
+    return name
 
 
 class ObjectStore(Protocol):
@@ -38,6 +55,22 @@ class ObjectStore(Protocol):
 
     def list(self, kind: str) -> Iterator[tuple[str, float]]:
         """Yield the names of a kind or group, each with its age in seconds by the store's clock."""
+
+
+class VersionedObjects(ObjectStore, Protocol):
+    """What is asked of a store that holds the files of tenants too: to compare and to swap."""
+
+    def delete_all(self, names: Iterable[str]) -> None:
+        """Remove objects, those that are there."""
+
+    def newer(self, name: str, version: str) -> tuple[bytes, str] | None:
+        """Return an object and its version, or None when it still is this version.
+
+        Of an object that is not there the version is empty, as is the object.
+        """
+
+    def exchange(self, name: str, data: bytes, version: str) -> str | None:
+        """Write an object if it still is this version, and return the new one, else None."""
 
 
 class LocalObjects:
@@ -97,9 +130,7 @@ class LocalObjects:
                 yield f"{kind}/{path.name}", max(0.0, now - path.stat().st_mtime)
 
     def _path(self, name: str) -> Path:
-        if not NAME.fullmatch(name):
-            raise Refused(f"{name!r:.200} is no name of an object")
-        return self._folder / name
+        return self._folder / checked_name(name)
 
     def _written(self, path: Path, data: bytes) -> Path:
         """Write data to a new file beside its place, and return that file.

@@ -51,7 +51,8 @@ MAPPING: dict[str, Any] = {
 }
 RETRIED = {408, 429, 502, 503, 504}
 ATTEMPTS = 4
-BULK_BYTES = 4 << 20
+BULK_BYTES = 1 << 20
+"""Bytes of a bulk request: a node that is busy has to answer it in time."""
 
 
 Found = TypeVar("Found")

@@ -12,13 +12,13 @@ from commonplace.service.idempotency import Repeatable
 from commonplace.service.indexer import Indexer
 from commonplace.service.limits import Limits
 from commonplace.service.metrics import Metrics
-from commonplace.service.objects import LocalObjects, ObjectStore
+from commonplace.service.objects import LocalObjects, ObjectStore, VersionedObjects
 from commonplace.service.opensearch import EngineUnavailable, OpenSearch
 from commonplace.service.pending import GRACE
+from commonplace.service.replicas import Replicas
 from commonplace.service.searcher import Searcher, TenantStore
 from commonplace.service.stores import Stores
 from commonplace.service.tokens import Tokens
-from commonplace.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,8 @@ class Process:
         root: The folder that holds the memories of all tenants, and what the service keeps.
         engine: The search engine; None: each store ranks by its own index.
         limits: How often a tenant may call.
+        objects: Where the files of tenants are, and what the service keeps; None: below `root`,
+            which else has only copies.
         grace: Seconds after which a write of another process has ended or will not.
     """
 
@@ -39,19 +41,22 @@ class Process:
         engine: OpenSearch | None = None,
         *,
         limits: Limits | None = None,
+        objects: VersionedObjects | None = None,
         grace: float = GRACE,
     ) -> None:
-        self.objects: ObjectStore = LocalObjects(root / "service")
+        self.objects: ObjectStore = objects or LocalObjects(root / "service")
         self.tokens = Tokens(self.objects)
         self.limits = limits or Limits()
         self.metrics = Metrics()
         self.engine = engine
         searcher = Searcher(engine) if engine else None
 
-        def open_store(tenant: str, folder: Path) -> Store:
+        def open_store(tenant: str, folder: Path) -> TenantStore:
             return TenantStore(folder, tenant, searcher)
 
-        self.stores = Stores(root / "tenants", open_store)
+        replicas = Replicas(objects, root / "copies") if objects else None
+        folder = replicas.folder if replicas else root / "tenants"
+        self.stores = Stores(folder, open_store, replicas=replicas)
         self.changes: Changes | None = None
         if engine:
             self.indexer = Indexer(engine, self.stores)

@@ -16,10 +16,19 @@ Version = Annotated[
 ]
 Text = Annotated[str, Meta(description="Text of the file.")]
 Prefixes = Annotated[list[str], Meta(max_length=100, description="Only files at or below these.")]
+Sought = Annotated[str, Meta(min_length=1, max_length=10_000, description="A query or pattern.")]
+Page = Annotated[int, Meta(ge=1, le=1000, description="Most that one answer has.")]
+Around = Annotated[int, Meta(ge=0, le=20, description="Lines that are shown beside a match.")]
 
 
 class Request(Struct, forbid_unknown_fields=True, frozen=True):
     """What all requests have in common: an unknown field is an error."""
+
+
+class PathRequest(Request, frozen=True):
+    """What requests about one file have in common."""
+
+    path: Path
 
 
 class Filtered(Request, frozen=True):
@@ -43,10 +52,14 @@ class Filtered(Request, frozen=True):
 class SearchRequest(Filtered, frozen=True, kw_only=True):
     """Search sections and turns."""
 
-    query: Annotated[str, Meta(min_length=1, max_length=10_000)]
+    query: Sought
     limit: Annotated[int, Meta(ge=1, le=100)] = 10
     unit: Literal["turn", "message"] = "turn"
     category: str | None = None
+    meaning: Annotated[
+        bool,
+        Meta(description="Find by vectors too: messages and sections in other words."),
+    ] = False
     fresh: Annotated[
         list[str],
         Meta(max_length=64, description="Freshness tokens of writes that must be seen."),
@@ -56,12 +69,12 @@ class SearchRequest(Filtered, frozen=True, kw_only=True):
 class GrepRequest(Filtered, frozen=True, kw_only=True):
     """Find a pattern in the files themselves."""
 
-    pattern: Annotated[str, Meta(min_length=1, max_length=10_000)]
+    pattern: Sought
     fixed: bool = False
     ignore_case: bool | None = None
-    before: Annotated[int, Meta(ge=0, le=20)] = 0
-    after: Annotated[int, Meta(ge=0, le=20)] = 0
-    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    before: Around = 0
+    after: Around = 0
+    limit: Page = 100
 
 
 class ListRequest(Request, frozen=True):
@@ -72,27 +85,28 @@ class ListRequest(Request, frozen=True):
     after: Annotated[str, Meta(description="The last path of the page before.")] = ""
 
 
-class ReadRequest(Request, frozen=True):
+class ReadRequest(PathRequest, frozen=True):
     """Read a file, or what it was in an earlier version."""
 
-    path: Path
     version: str | None = None
 
 
-class WriteRequest(Request, frozen=True):
+class ChangeRequest(PathRequest, frozen=True, kw_only=True):
+    """What changes of a file have in common."""
+
+    expected_version: Version = None
+
+
+class WriteRequest(ChangeRequest, frozen=True):
     """Create a note or replace its text."""
 
-    path: Path
     content: Text
-    expected_version: Version = None
 
 
-class AppendRequest(Request, frozen=True):
+class AppendRequest(ChangeRequest, frozen=True):
     """Add text to the end of a note."""
 
-    path: Path
     content: Text
-    expected_version: Version = None
 
 
 class Edit(Request, frozen=True):
@@ -102,53 +116,41 @@ class Edit(Request, frozen=True):
     new: str
 
 
-class PatchRequest(Request, frozen=True):
+class PatchRequest(ChangeRequest, frozen=True):
     """Replace texts in a note, all or none."""
 
-    path: Path
     edits: Annotated[list[Edit], Meta(min_length=1, max_length=1000)]
-    expected_version: Version = None
 
 
-class DeleteRequest(Request, frozen=True):
+class DeleteRequest(ChangeRequest, frozen=True):
     """Take a file out of the memory; its text stays in the history."""
 
-    path: Path
-    expected_version: Version = None
 
-
-class MoveRequest(Request, frozen=True):
+class MoveRequest(ChangeRequest, frozen=True):
     """Rename a file."""
 
-    path: Path
     target: Path
-    expected_version: Version = None
 
 
-class HistoryRequest(Request, frozen=True):
+class HistoryRequest(PathRequest, frozen=True):
     """List earlier versions of a file."""
-
-    path: Path
 
 
 class LogRequest(Request, frozen=True):
     """Add messages to a transcript, which only grows."""
 
-    path: Annotated[
-        str, Meta(min_length=1, max_length=1000, description="Its folder: `sessions/s1`.")
-    ]
+    path: Annotated[Path, Meta(description="Its folder: `sessions/s1`.")]
     messages: Annotated[
         list[dict[str, Any]],
         Meta(min_length=1, max_length=1000, description="Each has `role` and `content`, at least."),
     ]
 
 
-class MessagesRequest(Request, frozen=True):
+class MessagesRequest(PathRequest, frozen=True):
     """Read messages of a transcript."""
 
-    path: Path
     start: Annotated[int, Meta(ge=1, description="First line.")] = 1
-    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    limit: Page = 100
 
 
 class SessionsRequest(Request, frozen=True):
@@ -157,7 +159,7 @@ class SessionsRequest(Request, frozen=True):
     project: str | None = None
     since: str | None = None
     until: str | None = None
-    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    limit: Page = 100
 
 
 class ForgetRequest(Request, frozen=True):

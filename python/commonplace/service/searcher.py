@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from commonplace._core import CollectionStats, EngineDocument, QueryNames
 from commonplace.engines import search
-from commonplace.errors import CommonplaceError, InvalidArgument
+from commonplace.errors import CommonplaceError
 from commonplace.search_filter import given_filter
 from commonplace.service import engine_query as engine
 from commonplace.service.documents import bytes_of, drift, read_record, stats_from
 from commonplace.service.indexer import TENANT
 from commonplace.service.opensearch import IndexMissing, OpenSearch
-from commonplace.store import Store
+from commonplace.service.stores import TenantRoot
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -213,7 +213,7 @@ class Searcher:
             raise
 
 
-class TenantStore(Store):
+class TenantStore(TenantRoot):
     """The store of one tenant, whose searches go by way of the engine where there is one.
 
     Args:
@@ -240,12 +240,12 @@ class TenantStore(Store):
     ) -> Any:
         """Return hits as `Store.search` does; an engine has all files, archived or not.
 
+        Vectors are those of this store, beside its files, and words come by way of the engine.
+
         Raises:
-            InvalidArgument: It is to search by meaning, and an engine has no vectors.
+            InvalidArgument: It is to search by meaning, and there is no embedder.
             EngineUnavailable: The engine does not answer.
         """
-        if meaning and self._searcher is not None:
-            raise InvalidArgument("an engine has no vectors: leave meaning out")
         if meaning:
             return super().search(query, limit, unit=unit, meaning=True, filter=filter, **fields)
         if self._searcher is None:

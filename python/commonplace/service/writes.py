@@ -170,7 +170,7 @@ def _run(service: Service, caller: Caller, request: ask.Request, change: _Change
             return _state(store, change.path)
 
     def recovered(earlier: Any) -> Answer | None:
-        with service.stores.of(tenant) as store:
+        with service.stores.of(tenant, now=True) as store:
             if _state(store, change.path) == earlier:
                 return None
             done = change.was_done(store)

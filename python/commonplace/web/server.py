@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import webbrowser
 from typing import TYPE_CHECKING
 
 import uvicorn
 
+from commonplace.doors.listening import LOOPBACK, listening
 from commonplace.web.application import application
 from commonplace.web.note_index import shared_index
 from commonplace.web.safety import OPEN
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from commonplace.store import Store
 
-LOOPBACK = "127.0.0.1"
+__all__ = ["LOOPBACK", "listening", "serve"]
 
 
 def serve(
@@ -53,22 +53,3 @@ def serve(
             app, log_level="warning", access_log=False, server_header=False, lifespan="off"
         )
         uvicorn.Server(config).run(sockets=[listener])
-
-
-def listening(port: int = 0) -> socket.socket:
-    """Return a socket that listens at 127.0.0.1; a `port` of 0 takes a free one.
-
-    Raises:
-        OSError: The port is in use.
-    """
-    # asyncio turns Nagle's algorithm off only where the protocol is named, and with it each answer
-    # waits 40 ms for an acknowledgement
-    found = socket.socket(proto=socket.IPPROTO_TCP)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((LOOPBACK, port))
-        found.listen()
-    except OSError:
-        found.close()
-        raise
-    return found

@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import RequestParams
 from starlette.responses import PlainTextResponse
 
+from commonplace.doors.listening import address_of, listening
 from commonplace.doors.mcp.methods import INSTRUCTIONS, Methods, Params, RpcError, stateless_fields
 from commonplace.errors import Refused
 
@@ -108,9 +109,23 @@ def streamable(
 
 
 def serve(
-    methods: Methods, host: str, port: int, *, token: str | None = None, names: Sequence[str] = ()
+    methods: Methods,
+    host: str,
+    port: int,
+    *,
+    token: str | None = None,
+    names: Sequence[str] = (),
+    told: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve until the process is told to end.
+
+    Args:
+        methods: What it answers.
+        host: The address to listen on.
+        port: 0 for one that is free.
+        token: As for `app`.
+        names: As for `app`.
+        told: Called with the address once the port is taken.
 
     Raises:
         Refused: As for `app`.
@@ -118,7 +133,10 @@ def serve(
     """
     served = app(methods, host, token=token, names=names)
     try:
-        uvicorn.run(served, host=host, port=port, log_level="warning", access_log=False)
+        with listening(port, host) as listener:
+            told(f"http://{address_of(listener)}{PATH}")
+            config = uvicorn.Config(served, log_level="warning", access_log=False)
+            uvicorn.Server(config).run(sockets=[listener])
     finally:
         methods.close()
 

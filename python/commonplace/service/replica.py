@@ -1,0 +1,370 @@
+"""Roots of tenants in an object store: a manifest for each, and a copy on this machine to work on.
+
+The manifest names each file of a tenant and the objects that it is made of, its segments: one for a
+note, several for a transcript, which grows at its end. Segments never change. A change is made in
+the copy, its segments are written, and then the manifest, if it still is the one that the copy was
+made from. So a change is there as a whole or not at all, for all processes at once, and what was
+acknowledged is in the object store. The copy of a process that was killed is thrown away.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from commonplace.errors import Busy, CommonplaceError, FormatError, InDoubt, StorageError
+from commonplace.service.objects import ObjectsUnavailable, VersionedObjects
+
+MOST_SEGMENTS = 32
+"""Segments of a file; beyond them the last ones are written again as one."""
+CURRENT_FOR = 0.2
+"""Seconds for which a copy that was compared with the manifest is taken as current."""
+ROUNDS = 20
+ORPHAN_AGE = 3600.0
+"""Seconds after which a segment that no manifest names is removed."""
+OWN = ".commonplace"
+KEPT_FOLDERS = ("history", "quarantine")
+FORGOTTEN = f"{OWN}/forgotten.jsonl"
+"""What is kept of the files that a store writes beside the memory."""
+Stamp = tuple[int, int, int]
+log = logging.getLogger(__name__)
+
+
+class File(msgspec.Struct, array_like=True, frozen=True):
+    """A file: an id, the same as long as it only grows, and its segments with their sizes."""
+
+    id: str
+    segments: tuple[tuple[str, int], ...]
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return sum(size for _, size in self.segments)
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The files of a tenant by path; `commit` tells each manifest from all others."""
+
+    commit: str = ""
+    files: dict[str, File] = {}
+
+    @classmethod
+    def read(cls, data: bytes) -> Manifest:
+        """Return a manifest, empty where there is none.
+
+        Raises:
+            FormatError: It is none.
+        """
+        try:
+            return msgspec.json.decode(data, type=cls) if data else cls()
+        except msgspec.MsgspecError as error:
+            raise FormatError(f"the manifest of this memory cannot be read: {error}") from None
+
+    def segments(self) -> set[str]:
+        """Return the names of all objects that it names."""
+        return {name for file in self.files.values() for name, _ in file.segments}
+
+
+class SegmentMissing(Exception):
+    """A segment is gone: the manifest that named it has been replaced."""
+
+
+class Replica:
+    """The copy of one tenant's root.
+
+    Args:
+        objects: Where the truth is.
+        tenant: The key of the tenant.
+        folder: The copy, which nobody else writes.
+        threads: Read segments side by side.
+    """
+
+    def __init__(
+        self, objects: VersionedObjects, tenant: str, folder: Path, threads: Executor
+    ) -> None:
+        self._objects, self._folder, self._threads = objects, folder, threads
+        self._name, self._kind = f"manifests/{tenant}", f"segments/{tenant}"
+        self._spare = folder.with_name(f"{folder.name}.new")
+        self._manifest, self._version = Manifest(), ""
+        self._copied: dict[str, tuple[File, Stamp]] = {}
+        self._compared = float("-inf")
+        self._torn = False
+        self._unneeded: set[str] = set()
+        # a thread that changes something reads meanwhile
+        self._lock = threading.RLock()
+        for one in (folder, self._spare):
+            one.mkdir(parents=True, exist_ok=True)
+
+    def version(self, path: str) -> str | None:
+        """Return what tells this state of a file from others, on all machines; None: no file."""
+        found = self._copied.get(path)
+        return f"{found[0].id}-{found[0].size:x}" if found else None
+
+    def refresh(self, *, now: bool = False) -> None:
+        """Make the copy as the manifest says.
+
+        Args:
+            now: Ask the object store also if it was asked a moment ago.
+
+        Raises:
+            ObjectsUnavailable: It does not answer.
+        """
+        with self._lock:
+            if now or self._torn or time.monotonic() - self._compared > CURRENT_FOR:
+                self._pull()
+
+    @contextmanager
+    def changing(self, *, grows: bool) -> Iterator[None]:
+        """Change files of the copy, and have the change for all processes when this ends.
+
+        Args:
+            grows: A transcript that is longer afterwards begins as it did.
+
+        Raises:
+            ObjectsUnavailable: The object store does not answer; nothing was changed.
+            Busy: Another process has changed the same file meanwhile; nothing was changed.
+            InDoubt: It is not known whether the change was made.
+        """
+        with self._lock:
+            self.refresh(now=True)
+            try:
+                yield
+                self._commit(grows=grows)
+            except BaseException:
+                self._torn = True
+                with suppress(CommonplaceError):
+                    self._pull()
+                raise
+
+    def remove_orphans(self) -> None:
+        """Remove segments that no manifest names: of changes that were cut off, or too many."""
+        ages = dict(self._objects.list(self._kind))
+        with self._lock:
+            self.refresh(now=True)
+            named = self._manifest.segments()
+        if not self._manifest.commit:
+            # nothing is known of this tenant: what is there is better kept
+            return
+        old = [name for name, age in ages.items() if age > ORPHAN_AGE and name not in named]
+        self._objects.delete_all(old)
+
+    # The copy
+
+    def _pull(self) -> None:
+        """Bring the copy to the state of the manifest."""
+        for _ in range(ROUNDS):
+            begun = time.monotonic()
+            if self._torn:
+                self._throw_away_changes()
+            found = self._objects.newer(self._name, "" if self._torn else self._version)
+            if found is not None or self._torn:
+                data, version = found or (b"", "")
+                manifest = Manifest.read(data)
+                try:
+                    self._bring(manifest)
+                except SegmentMissing:
+                    continue
+                self._manifest, self._version = manifest, version
+            self._compared, self._torn = begun, False
+            return
+        raise ObjectsUnavailable("the files changed each time they were read; try again")
+
+    def _bring(self, manifest: Manifest) -> None:
+        """Write what the copy lacks of a manifest, and remove what it has not."""
+        for path in [one for one in self._copied if one not in manifest.files]:
+            self._remove(path)
+        lacking = [
+            (path, file)
+            for path, file in manifest.files.items()
+            if path not in self._copied or self._copied[path][0] != file
+        ]
+        for _ in self._threads.map(lambda one: self._fetch(*one), lacking):
+            pass
+
+    def _fetch(self, path: str, file: File) -> None:
+        """Write a file of the copy as it is in the object store."""
+        before, stamp = self._copied.get(path, (None, None))
+        start = before.size if before and before.id == file.id and before.size <= file.size else 0
+        place = self._place(path)
+        data = self._read(file, start)
+        try:
+            if start and stamp:
+                with place.open("ab") as grown:
+                    grown.write(data)
+            else:
+                new = self._spare / uuid.uuid4().hex
+                new.write_bytes(data)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                new.replace(place)
+            self._copied[path] = (file, _stamp(place.stat()))
+        except OSError as error:
+            self._torn = True
+            raise StorageError(f"a copy could not be written: {error.strerror}") from error
+
+    def _read(self, file: File, start: int) -> bytes:
+        """Return the bytes of a file from `start` on."""
+        parts: list[bytes] = []
+        at = 0
+        for name, size in file.segments:
+            if at + size > start:
+                if (data := self._objects.read(name)) is None:
+                    raise SegmentMissing
+                parts.append(data[max(0, start - at) :])
+            at += size
+        return b"".join(parts)
+
+    def _remove(self, path: str) -> None:
+        place = self._place(path)
+        place.unlink(missing_ok=True)
+        self._copied.pop(path, None)
+        # a file may take the place of a folder
+        for folder in place.parents:
+            if folder == self._folder:
+                return
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                # there is more in it
+                return
+
+    def _throw_away_changes(self) -> None:
+        """Forget of the copy what is not as it was copied, and remove what never was."""
+        now = self._scan()
+        for path in {*self._copied, *now}:
+            if path not in self._copied:
+                self._remove(path)
+            elif now.get(path) != self._copied[path][1]:
+                del self._copied[path]
+
+    def _place(self, path: str) -> Path:
+        if path.startswith("/") or ".." in path.split("/"):
+            raise StorageError(f"the manifest names {path!r:.200}, which is no file of a root")
+        return self._folder / path
+
+    def _scan(self) -> dict[str, Stamp]:
+        """Return the files of the copy as they are now."""
+        found: dict[str, Stamp] = {}
+        left = ["", *(f"{OWN}/{one}/" for one in KEPT_FOLDERS)]
+        while left:
+            below = left.pop()
+            with suppress(FileNotFoundError), os.scandir(self._folder / below) as entries:
+                for one in entries:
+                    if one.name.startswith("."):
+                        continue
+                    if one.is_dir(follow_symlinks=False):
+                        left.append(f"{below}{one.name}/")
+                    elif one.is_file(follow_symlinks=False):
+                        found[f"{below}{one.name}"] = _stamp(one.stat(follow_symlinks=False))
+        with suppress(FileNotFoundError):
+            found[FORGOTTEN] = _stamp(self._place(FORGOTTEN).stat())
+        return found
+
+    # Commits
+
+    def _commit(self, *, grows: bool) -> None:
+        """Write what has changed in the copy, and the manifest that has it."""
+        now = self._scan()
+        changed = {
+            path: stamp
+            for path, stamp in now.items()
+            if path not in self._copied or self._copied[path][1] != stamp
+        }
+        gone = [path for path in self._copied if path not in now]
+        if not changed and not gone:
+            return
+        files = {path: self._upload(path, stamp, grows) for path, stamp in changed.items()}
+        before, new = self._exchange(files, gone)
+        for path, file in files.items():
+            self._copied[path] = (file, changed[path])
+        for path in gone:
+            self._copied.pop(path, None)
+        self._unneeded |= before.segments() - new.segments()
+        try:
+            self._objects.delete_all(self._unneeded)
+            self._unneeded.clear()
+        except ObjectsUnavailable as error:
+            log.warning("segments that are not needed any more stay for now: %s", error)
+
+    def _upload(self, path: str, stamp: Stamp, grows: bool) -> File:
+        """Write the segments that a file has and the object store has not."""
+        size = stamp[1]
+        before, was = self._copied.get(path, (None, None))
+        kept: tuple[tuple[str, int], ...] = ()
+        own = uuid.uuid4().hex[:16]
+        # by the inode: it was appended to, and not replaced
+        appended = was is not None and was[0] == stamp[0] and was[1] < size
+        if before and appended and grows and path.endswith(".jsonl"):
+            own, kept = before.id, before.segments
+            kept = kept[: first_rewritten([one for _, one in kept], size - before.size)]
+        start = sum(one for _, one in kept)
+        name = f"{self._kind}/{uuid.uuid4().hex}"
+        with self._place(path).open("rb") as file:
+            file.seek(start)
+            data = file.read(size - start)
+        self._objects.write(name, data)
+        return File(own, (*kept, (name, len(data))))
+
+    def _exchange(self, files: dict[str, File], gone: Iterable[str]) -> tuple[Manifest, Manifest]:
+        """Replace the manifest, and return the one before and the new one."""
+        own = {*files, *gone}
+        for _ in range(ROUNDS):
+            before = self._manifest
+            kept = {path: file for path, file in before.files.items() if path not in own}
+            new = Manifest(uuid.uuid4().hex, kept | files)
+            data = msgspec.json.encode(new)
+            try:
+                version = self._objects.exchange(self._name, data, self._version)
+                found = None if version else self._objects.newer(self._name, "")
+            except ObjectsUnavailable as error:
+                raise InDoubt(f"it is not known whether the change was kept: {error}") from error
+            if version:
+                self._manifest, self._version = new, version
+                return before, new
+            data, version = found or (b"", "")
+            theirs = Manifest.read(data)
+            if theirs.commit != new.commit:
+                if any(theirs.files.get(path) != before.files.get(path) for path in own):
+                    raise Busy("another process has changed this file at the same time; try again")
+                with suppress(SegmentMissing):
+                    self._bring(theirs)
+                    self._manifest, self._version = theirs, version
+                continue
+            # it was written, and the answer was lost
+            self._manifest, self._version = new, version
+            return before, new
+        raise Busy("other processes change this memory all the time; try again")
+
+
+def first_rewritten(sizes: list[int], added: int) -> int:
+    """Return from which segment on a file that has grown is written again, as one with what is new.
+
+    Each byte is written again a number of times that grows with the logarithm of the file.
+
+    >>> first_rewritten([5, 1], 1)
+    2
+    >>> first_rewritten([900, 100, *[1] * 30], 1)
+    2
+    """
+    if len(sizes) < MOST_SEGMENTS:
+        return len(sizes)
+    after = added + sum(sizes)
+    for at, size in enumerate(sizes):
+        after -= size
+        if size <= after:
+            return at
+    return len(sizes)
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    return found.st_ino, found.st_size, found.st_mtime_ns
