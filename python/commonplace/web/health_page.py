@@ -13,8 +13,10 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
 from commonplace.progress import FOLDER, running
+from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route
 from commonplace.web.plots import bars, points, quantile
+from commonplace.web.session_table import shared_sessions
 from commonplace.web.timings import Timings
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ FRESH = 10.0
 MONTHS = 36
 """Months that a plot shows."""
 INTERVAL = 0.5
+DAY = 86_400
 """Seconds between two looks at what runs."""
 
 
@@ -98,11 +101,11 @@ def _counted(page: Page) -> Count:
     revision = page.store.revision()
     if last and (last.revision == revision or time.time() - last.time < FRESH):
         return last
-    sessions = page.store.sessions()
-    said = Counter[str]()
-    for one in sessions:
-        said[_month(one.ended or one.started or one.modified)] += one.messages
-    changed = Counter(_month(one.modified) for one in page.store.list() if one.kind == "note")
+    said, changed = Counter[str](), Counter[str]()
+    for day, (_, messages) in shared_sessions(page.frame).of().by_day.items():
+        said[day[:7]] += messages
+    for number, notes in shared_index(page.frame).days().items():
+        changed[_month(number * DAY)] += notes
     count = Count(
         revision, time.time(), page.store.status(), _last_months(said), _last_months(changed)
     )

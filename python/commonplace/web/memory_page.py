@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.web import profile_page, systems_page
+from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route
 
 if TYPE_CHECKING:
@@ -58,14 +59,9 @@ def memory(page: Page) -> Response:
 
 
 def _places(page: Page) -> dict[str, bool]:
-    """Return the places of the systems with whether there is a file, asked once a change."""
-    revision = page.store.revision()
-    seen, found = page.frame.shared.get("places", (None, {}))
-    if seen != revision:
-        names = {place for *_, places in SYSTEMS for place in places}
-        found = {name: bool(page.store.list(name)) for name in names}
-        page.frame.shared["places"] = revision, found
-    return dict(found)
+    """Return the places of the systems with whether there is a file."""
+    index = shared_index(page.frame)
+    return {place: index.holds(place) for *_, places in SYSTEMS for place in places}
 
 
 ROUTES = [page_route(ADDRESS, memory), *profile_page.ROUTES, *systems_page.ROUTES]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import SearchFilter
 from commonplace.errors import QueryError
+from commonplace.web.session_table import shared_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from commonplace.store import Store
     from commonplace.web.page import Page
 
 SYSTEMS = {
@@ -90,15 +89,4 @@ def given_filter(query: Mapping[str, str]) -> SearchFilter:
 
 def _projects(page: Page) -> list[str]:
     """Return the projects with most sessions, by name."""
-    return sorted([*project_counts(page.frame.shared, page.store)][:MOST_PROJECTS])
-
-
-def project_counts(shared: dict[str, Any], store: Store) -> dict[str, int]:
-    """Return how many sessions each project has, the largest first."""
-    revision = store.revision()
-    known = shared.get("projects")
-    if known is None or known[0] != revision:
-        counts = Counter(one.project for one in store.sessions() if one.project)
-        known = shared["projects"] = revision, dict(counts.most_common())
-    counted: dict[str, int] = known[1]
-    return counted
+    return sorted([*shared_sessions(page.frame).of().projects][:MOST_PROJECTS])

@@ -6,10 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from commonplace.errors import NotFound, QueryError
 from commonplace.web.addresses import lines_address
+from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route, whole_number
 from commonplace.web.score_parts import ScorePart, bar, score_parts
 from commonplace.web.search_filters import choices, given_filter
+from commonplace.web.session_table import shared_sessions
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -58,15 +61,9 @@ def search(page: Page) -> Response:
 
 
 def _counts(page: Page) -> tuple[int, int, int]:
-    """Return how many notes, sessions and messages there are, once for each state of the store."""
-    revision = page.store.revision()
-    known = page.frame.shared.get("counts")
-    if known is None or known[0] != revision:
-        state = page.store.status()
-        known = revision, (state.notes, state.transcripts, state.messages)
-        page.frame.shared["counts"] = known
-    counted: tuple[int, int, int] = known[1]
-    return counted
+    """Return how many notes, sessions and messages there are."""
+    listed = shared_sessions(page.frame).of()
+    return shared_index(page.frame).notes(), len(listed.sessions), listed.messages
 
 
 def _result(page: Page, query: str, hit: Hit, best: float) -> Result:
@@ -74,9 +71,19 @@ def _result(page: Page, query: str, hit: Hit, best: float) -> Result:
         kind = "turn" if hit.is_turn else "message"
     else:
         kind = "statement" if hit.text.lstrip().startswith(("- ", "* ", "+ ")) else "note"
-    parts = score_parts(page.store.explain(query, hit.citation), query)
+    parts = _parts(page, query, hit)
     width = BAR * hit.score / best if best > 0 else 0.0
     return Result(hit, kind, lines_address(hit), parts, bar(parts, width))
+
+
+def _parts(page: Page, query: str, hit: Hit) -> list[ScorePart]:
+    """Return the parts of the score of a hit; none where the archive, or a change, hides them."""
+    if hit.archived:
+        return []
+    try:
+        return score_parts(page.store.explanation(query, hit.citation), query)
+    except (NotFound, QueryError):
+        return []
 
 
 ROUTES = [page_route(ADDRESS, search)]
