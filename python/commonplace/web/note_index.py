@@ -110,6 +110,11 @@ class NoteIndex:
         with self._lock:
             return [self._entries[path] for path in paths if path in self._entries]
 
+    def folders(self) -> list[str]:
+        """Return the paths of all folders with files, that of the root, `""`, among them."""
+        with self._lock:
+            return [*self._folders]
+
     def folder(self, path: str) -> dict[str, int] | None:
         """Return the folders in a folder with their files counted; `""` is the root.
 

@@ -10,7 +10,7 @@ from commonplace.errors import QueryError
 from commonplace.web.session_table import shared_sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from commonplace.web.page import Page
 
@@ -63,8 +63,12 @@ def choices(page: Page) -> list[Choice]:
     return found
 
 
-def given_filter(query: Mapping[str, str]) -> SearchFilter:
+def given_filter(query: Mapping[str, str], folders: Iterable[str] = ()) -> SearchFilter:
     """Return the search filter that the fields of an address make.
+
+    Args:
+        query: The fields.
+        folders: Where memories lie beside the root.
 
     Raises:
         QueryError: Nothing can pass it.
@@ -81,7 +85,9 @@ def given_filter(query: Mapping[str, str]) -> SearchFilter:
         if system not in SYSTEMS:
             raise QueryError(f"there is no memory system {system!r:.40}")
         # what a system keeps are notes, beside the transcripts of the same sessions
-        fields |= {"prefix": [*SYSTEMS[system][1]], "source": fields.get("source", "note")}
+        places = SYSTEMS[system][1]
+        below = [f"{folder}/{place}" for folder in folders for place in places]
+        fields |= {"prefix": [*places, *below], "source": fields.get("source", "note")}
     if project:
         fields["prefix"] = [f"sessions/{project}"]
     return SearchFilter(**fields)

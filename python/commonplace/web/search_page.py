@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import NotFound, QueryError
 from commonplace.web.addresses import lines_address
+from commonplace.web.memory_place import known_folders
 from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route, whole_number
 from commonplace.web.score_parts import ScorePart, bar, score_parts
@@ -17,7 +18,7 @@ from commonplace.web.session_table import shared_sessions
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from commonplace._core import Hit
+    from commonplace._core import Hit, SearchFilter
 
 TITLE, ADDRESS = "Search", "/"
 FEW, MANY = 20, 200
@@ -46,7 +47,7 @@ def search(page: Page) -> Response:
     if query:
         began = time.perf_counter()
         # one more than is shown says whether there are more
-        hits = page.store.search(query, limit + 1, filter=given_filter(page.query))
+        hits = page.store.search(query, limit + 1, filter=_filter(page))
         results += [_result(page, query, hit, hits[0].score) for hit in hits[:limit]]
         values |= {
             "notes": hits.notes,
@@ -58,6 +59,11 @@ def search(page: Page) -> Response:
     if page.is_part:
         return page.render("search_results.html", **values)
     return page.render("search.html", choices=choices(page), counts=lambda: _counts(page), **values)
+
+
+def _filter(page: Page) -> SearchFilter:
+    folders = known_folders(page) if page.query.get("system") else ()
+    return given_filter(page.query, folders)
 
 
 def _counts(page: Page) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.errors import QueryError
-from commonplace.web import conversation_page
+from commonplace.web import conversation_page, import_page
 from commonplace.web.page import Page, page_route
 from commonplace.web.session_table import day_of, shared_sessions
 from commonplace.web.timeline import timeline
@@ -76,4 +76,4 @@ def _by_day(part: Sequence[Session]) -> list[tuple[str, list[Session]]]:
     return found
 
 
-ROUTES = [page_route(ADDRESS, sessions), *conversation_page.ROUTES]
+ROUTES = [page_route(ADDRESS, sessions), *conversation_page.ROUTES, *import_page.ROUTES]
