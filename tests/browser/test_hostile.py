@@ -128,7 +128,7 @@ def test_what_is_large_is_shown_in_parts(hostile: Served, visit: Visit) -> None:
         "/session/sessions/many/s/messages.jsonl",
         "/session/sessions/many/s/messages.jsonl?start=90000",
         "/memory/profile?user=many",
-        "/memory/profile?user=many&start=9900",
+        "/memory/profile?user=many&after=users/many/MEMORY.md%23L9900",
     ):
         answer = seen.page.request.get(seen.origin + address, timeout=60_000)
         assert answer.ok, address

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from commonplace.errors import NotFound, QueryError
+
 if TYPE_CHECKING:
     from commonplace._core import Explanation
+    from commonplace.store import Store
 
 SESSION = ""
 """The name of what the session adds: its other messages, and those beside it."""
@@ -52,6 +55,14 @@ def score_parts(explained: Explanation, query: str = "") -> list[ScorePart]:
     for part in parts.values():
         part.share = part.amount / explained.score if explained.score else 0.0
     return [*parts.values()]
+
+
+def explained_parts(store: Store, query: str, citation: str) -> list[ScorePart]:
+    """Return the parts of the score of what is cited; none where it is gone, or archived."""
+    try:
+        return score_parts(store.explanation(query, citation), query)
+    except (NotFound, QueryError):
+        return []
 
 
 def bar(parts: Sequence[ScorePart], width: float) -> list[tuple[float, float, int]]:

@@ -6,12 +6,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from commonplace.errors import NotFound, QueryError
 from commonplace.web.addresses import lines_address
 from commonplace.web.memory_place import known_folders
 from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route, whole_number
-from commonplace.web.score_parts import ScorePart, bar, score_parts
+from commonplace.web.score_parts import ScorePart, bar, explained_parts
 from commonplace.web.search_filters import choices, given_filter
 from commonplace.web.session_table import shared_sessions
 
@@ -43,7 +42,13 @@ def search(page: Page) -> Response:
     query = page.query.get("q", "").strip()
     limit = min(max(whole_number(page.query.get("n", str(FEW))), 1), MANY)
     results: list[Result] = []
-    values: dict[str, Any] = {"query": query, "results": results, "more": None, "notes": []}
+    values: dict[str, Any] = {
+        "query": query,
+        "results": results,
+        "more": None,
+        "notes": [],
+        "choices": choices(page),
+    }
     if query:
         began = time.perf_counter()
         # one more than is shown says whether there are more
@@ -58,7 +63,7 @@ def search(page: Page) -> Response:
             values["more"] = page.address(n=str(min(limit + 2 * FEW, MANY)))
     if page.is_part:
         return page.render("search_results.html", **values)
-    return page.render("search.html", choices=choices(page), counts=lambda: _counts(page), **values)
+    return page.render("search.html", counts=lambda: _counts(page), **values)
 
 
 def _filter(page: Page) -> SearchFilter:
@@ -77,19 +82,10 @@ def _result(page: Page, query: str, hit: Hit, best: float) -> Result:
         kind = "turn" if hit.is_turn else "message"
     else:
         kind = "statement" if hit.text.lstrip().startswith(("- ", "* ", "+ ")) else "note"
-    parts = _parts(page, query, hit)
+    # of what is archived no parts are known
+    parts = [] if hit.archived else explained_parts(page.store, query, hit.citation)
     width = BAR * hit.score / best if best > 0 else 0.0
     return Result(hit, kind, lines_address(hit), parts, bar(parts, width))
-
-
-def _parts(page: Page, query: str, hit: Hit) -> list[ScorePart]:
-    """Return the parts of the score of a hit; none where the archive, or a change, hides them."""
-    if hit.archived:
-        return []
-    try:
-        return score_parts(page.store.explanation(query, hit.citation), query)
-    except (NotFound, QueryError):
-        return []
 
 
 ROUTES = [page_route(ADDRESS, search)]
