@@ -29,10 +29,10 @@ from commonplace.doors.hook_log import HookLog
 from commonplace.memories import FourLayers, Profile, WorldAndAgents
 from commonplace.web.application import application
 from commonplace.web.plots import quantile
-from commonplace.web.server import listening
+from commonplace.web.server import listening, prepare
 
 PAGE_GOAL, KEY_GOAL = 30, 50
-CHANGES = 10
+CHANGES = 20
 SESSION = 200
 """Messages of a session."""
 WORDS = """\
@@ -108,6 +108,9 @@ def served(store: commonplace.Store) -> Iterator[tuple[HTTPConnection, dict[str,
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
+        began = time.perf_counter()
+        prepare(app.state.frame)
+        print(f"folders, links, tags and sessions read in {time.perf_counter() - began:.1f} s")
         connection = HTTPConnection("127.0.0.1", port)
         connection.request("GET", f"/open?{urlencode({'token': app.state.frame.access.token})}")
         answer = connection.getresponse()
@@ -166,22 +169,34 @@ def addresses(store: commonplace.Store) -> dict[str, str]:
     }
 
 
+def change_note(store: commonplace.Store, number: int) -> None:
+    """Write a note anew."""
+    store.write("changed.md", f"Changed for the {number}th time, see [[000001]].\n")
+
+
+def change_session(store: commonplace.Store, number: int) -> None:
+    """Add a message to a session, as a hook does while an agent works."""
+    message = {"role": "user", "content": f"Is the ferry late for the {number}th time?"}
+    store.transcript("sessions/project-07/now").append(message)
+
+
 def measure(store: commonplace.Store, rounds: int) -> None:
     """Print the times of each screen, then those of search as one types."""
     with served(store) as (connection, headers):
         heads = ("p50 ms", "p95 ms", "cpu p50", "cpu p95")
-        print(f"{'':24}{'first ms':>10}" + "".join(f"{one:>9}" for one in heads) + f"{'kB':>8}")
+        print(f"{'':36}{'first ms':>10}" + "".join(f"{one:>9}" for one in heads) + f"{'kB':>8}")
         for name, address in addresses(store).items():
             first, _, size = asked(connection, headers, address)
             found = [asked(connection, headers, address) for _ in range(rounds)]
             print_row(name, f"{first:10.1f}", found, PAGE_GOAL, f"{size / 1000:8.1f}")
-        # what is kept from one request to the next is made anew
-        for name in ("notes", "note", "sessions", "health"):
-            address, changed = addresses(store)[name], []
-            for number in range(CHANGES):
-                store.write("changed.md", f"Changed for the {number}th time.\n")
-                changed.append(asked(connection, headers, address))
-            print_row(f"{name}, after a change", f"{'':10}", changed, PAGE_GOAL, "")
+        # what is kept from one request to the next is brought up to date
+        for what, change in (("a note", change_note), ("a session", change_session)):
+            for name, address in addresses(store).items():
+                changed = []
+                for number in range(CHANGES):
+                    change(store, number)
+                    changed.append(asked(connection, headers, address))
+                print_row(f"{name}, {what} changed", f"{'':10}", changed, PAGE_GOAL, "")
         typed = [query[:end] for query in QUERIES for end in range(2, len(query) + 1)]
         keys = [
             asked(connection, {**headers, "X-Part": "1"}, f"/?{urlencode({'q': text})}")
@@ -198,7 +213,7 @@ def print_row(
     columns = [quantile(some, share) for some in (times, busy) for share in (0.5, 0.95)]
     over = "  over" if columns[1] > goal else ""
     row = "".join(f"{value:9.1f}" for value in columns)
-    print(f"{name:24}{first}{row}{size}{over}", flush=True)
+    print(f"{name:36}{first}{row}{size}{over}", flush=True)
 
 
 def main() -> None:

@@ -157,7 +157,7 @@ def test_what_runs_is_streamed(opened: Store, monkeypatch: pytest.MonkeyPatch) -
     answer = Client(opened).get(health_page.PROGRESS)
     assert answer.headers["content-type"].startswith("text/event-stream")
     (event,) = re.findall(r"data: (.*)\n\n", answer.text)
-    assert json.loads(event) == {"import": {"done": 3, "total": 10}}
+    assert json.loads(event) == {"running": {"import": {"done": 3, "total": 10}}, "ended": 0}
     assert Client(opened, opens=False).get(health_page.PROGRESS).status_code == 401
 
 

@@ -108,10 +108,22 @@ def test_more_are_shown_when_asked(store: Store, client: Client) -> None:
 def test_parts_of_a_score_are_those_of_explain(store: Store) -> None:
     query = "ferries morning tea"
     for hit in store.search(query, 10):
-        parts = score_parts(store.explain(query, hit.citation), query)
+        explained = store.explanation(query, hit.citation)
+        parts = score_parts(explained, query)
+        assert sum(part.amount for part in parts) == pytest.approx(hit.score, abs=1e-4)
         assert {part.name for part in parts} - {SESSION} == {"ferries", "morning", "tea"}
         assert sum(part.share for part in parts) == pytest.approx(1)
         assert all(part.fields for part in parts if part.amount and part.name)
+
+
+def test_what_is_archived_is_found_without_parts(store: Store, client: Client) -> None:
+    pytest.importorskip("tantivy", reason="needs tantivy: pip install 'commonplace[archive]'")
+    said = {"role": "user", "content": "Where is the walrus?"}
+    store.transcript("sessions/old/s").append(said)
+    store.archive(sessions=["sessions/old/s"])
+    answer = client.get("/?q=walrus")
+    assert answer.status_code == 200
+    assert "It is in the archive" in answer.text
 
 
 def test_why_this_is_in_the_page(client: Client) -> None:

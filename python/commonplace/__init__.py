@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace._core import (
         Entry,
+        Explanation,
+        FileChanges,
         Forgotten,
         Grep,
         Hit,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         Status,
         Verified,
         Weights,
+        WordScore,
         Written,
         __version__,
     )
@@ -58,6 +61,8 @@ __all__ = [
     "Conflict",
     "EncodingError",
     "Entry",
+    "Explanation",
+    "FileChanges",
     "Forgotten",
     "FormatError",
     "Grep",
@@ -90,6 +95,7 @@ __all__ = [
     "Transcript",
     "Verified",
     "Weights",
+    "WordScore",
     "Written",
     "__version__",
     "find_root",
@@ -99,9 +105,9 @@ __all__ = [
 # Where the names are that are imported when first asked for: a command starts at once.
 _ORIGINS = {
     "_core": (
-        "Entry Forgotten Grep Hit Hits Imported ImportedSource ImportReport Match Message Passage"
-        " Retained Revision SearchFilter Section Session SessionHeader Status Verified Weights"
-        " Written __version__"
+        "Entry Explanation FileChanges Forgotten Grep Hit Hits Imported ImportedSource"
+        " ImportReport Match Message Passage Retained Revision SearchFilter Section Session"
+        " SessionHeader Status Verified Weights WordScore Written __version__"
     ),
     "errors": (
         "Busy CommonplaceError CompactionFailed Conflict EncodingError FormatError InDoubt"

@@ -272,6 +272,48 @@ class Entry:
     summary: str | None
 
 @final
+class FileChanges:
+    """Which files have changed since a revision, as `Store.changes` returns it."""
+
+    revision: int
+    """The revision up to which these are all; what the next call is given."""
+    is_all: bool
+    """Whether no earlier revision was known, so that `changed` has all files."""
+    changed: list[Entry]
+    """The files that are new or have changed, by path."""
+    gone: list[str]
+    """Paths at which no file is any longer."""
+
+@final
+class Explanation:
+    """How the score of a section, a message or a turn comes about.
+
+    The score is the sum of `words` and `session`.
+    """
+
+    citation: str
+    score: float
+    words: list[WordScore]
+    """In the order of the query; of a turn first those of the prompt, then those of the reply."""
+    session: float
+    """What session rescoring adds: the other messages of the session, and those beside it."""
+    text: str
+    """The parts of the sum with the formula and its numbers, line by line."""
+
+@final
+class WordScore:
+    """What a word of a query adds to a score."""
+
+    name: str
+    """The word as it was searched for: its stem, or a phrase."""
+    score: float
+    """What it adds; 0 where it is not in the passage."""
+    documents: int
+    """How many sections and messages have it."""
+    fields: list[str]
+    """The fields in which it is."""
+
+@final
 class Passage:
     """A passage that is forgotten: where it was, and what it said."""
 
@@ -764,6 +806,7 @@ class Store:
     def sections(self, path: str) -> builtins.list[Section]: ...
     def documents(self, path: str) -> builtins.list[Hit]: ...
     def revision(self) -> int: ...
+    def changes(self, since: int | None = None) -> FileChanges: ...
     def message(self, path: str, line: int) -> Message: ...
     def messages(self, path: str, start: int, limit: int | None) -> builtins.list[Message]: ...
     def turns(self, path: str) -> builtins.list[int]:
@@ -812,7 +855,7 @@ class Store:
         """Return path, number and messages of each file that is in the archive."""
     def resolved_filter(self, filter: SearchFilter) -> SearchFilter:
         """Return the filter with paths as `spelled` returns them and sessions by full ids."""
-    def explain(self, query: str, citation: str) -> str: ...
+    def explanation(self, query: str, citation: str) -> Explanation: ...
     def grep(
         self,
         pattern: str,

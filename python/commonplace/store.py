@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Self, Unpack, overload
 
     from commonplace._core import (
+        Explanation,
+        FileChanges,
         Forgotten,
         Grep,
         Hit,
@@ -325,8 +327,41 @@ class Store(Files):
         """
         return self._core.revision()
 
+    def changes(self, since: int | None = None) -> FileChanges:
+        r"""Return the files that are new, have changed or are gone since an earlier call.
+
+        It is to keep something of one's own beside the files, such as a list of them, without
+        making all of it anew at each change.
+
+        Args:
+            since: The `revision` that an earlier call of this store in this process has returned.
+                Without one, or where that is thousands of changes ago, all files are returned.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "Tea.\n"), store.write("b.md", "Coffee.\n")
+        >>> first = store.changes()
+        >>> first.is_all, [entry.path for entry in first.changed]
+        (True, ['a.md', 'b.md'])
+        >>> _ = store.delete("a.md"), store.write("c.md", "Milk.\n")
+        >>> later = store.changes(first.revision)
+        >>> [entry.path for entry in later.changed], later.gone
+        (['c.md'], ['a.md'])
+        """
+        return self._core.changes(since)
+
     def explain(self, query: str, citation: str) -> str:
         """Return how the score of a section, a message or a turn for `query` comes about, as text.
+
+        It is the text of `explanation`.
+
+        Raises:
+            QueryError: No section or message is at the citation, or it is in the archive.
+        """
+        return self.explanation(query, citation).text
+
+    def explanation(self, query: str, citation: str) -> Explanation:
+        r"""Return how the score of a section, a message or a turn for `query` comes about.
 
         It is the score of a search without filters: by turn where the citation is a range of lines
         of a transcript, else by message. Of a turn its prompt and the best message of its reply are
@@ -334,9 +369,16 @@ class Store(Files):
 
         Raises:
             QueryError: No section or message is at the citation, or it is in the archive.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "Green tea.\n"), store.write("b.md", "Milk.\n")
+        >>> explained = store.explanation("green milk", "a.md#L1")
+        >>> [(word.name, word.score > 0, word.fields) for word in explained.words]
+        [('green', True, ['body']), ('milk', False, [])]
         """
         try:
-            return self._core.explain(query, citation)
+            return self._core.explanation(query, citation)
         except QueryError as error:
             path = citation.partition("#")[0]
             if not any(path == one for one, _, _ in self._core.archived_files()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -40,6 +42,8 @@ SCREENS: dict[str, tuple[str, dict[str, Any]]] = {
     "injection": ("", WIDE),
     "health": ("/health", WIDE | DARK),
     "phone-chinese": ("/memory/profile", PHONE | DARK | {"locale": "zh-CN"}),
+    # the last, as it adds a session
+    "import": ("/import", WIDE),
 }
 
 
@@ -56,6 +60,7 @@ def make(folder: Path) -> None:
         root = Path(place, "ferrytime")
         root.mkdir()
         example_memory.build(root)
+        os.environ["CLAUDE_CONFIG_DIR"] = str(_claude_code_log(Path(place, "claude")))
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         )
@@ -72,12 +77,34 @@ def make(folder: Path) -> None:
                 page = seen.go(address or f"/log/{prompted['id']}")
                 if name == "injection":
                     page.get_by_text("Why this").first.click()
+                if name == "import":
+                    page.get_by_label("Sessions of").select_option("claude-code")
+                    page.get_by_role("button", name="Import").click()
+                    page.get_by_text("What the import did").wait_for()
                 path = folder / f"web-{name}.png"
                 page.screenshot(path=path, animations="disabled")
                 seen.close()
                 if seen.faults or path.stat().st_size > LARGEST:
                     raise SystemExit(f"{path}: {path.stat().st_size} B, {seen.faults}")
         browser.close()
+
+
+def _claude_code_log(folder: Path) -> Path:
+    """Write the log of a session of Claude Code, and return the folder."""
+    log = folder / "projects" / "ferrytime" / "session.jsonl"
+    log.parent.mkdir(parents=True)
+    known = {"sessionId": "0198c1d2-77aa-7aaa-8aaa-0123456789ab", "cwd": "/home/alex/ferrytime"}
+    said = [
+        ("user", "Which pier does the last ferry leave from?"),
+        ("assistant", "From the South Pier, at 21:40."),
+    ]
+    lines = [
+        {**known, "type": role, "uuid": f"u{number}", "timestamp": f"2026-06-01T10:0{number}:00Z"}
+        | {"message": {"role": role, "content": text}}
+        for number, (role, text) in enumerate(said)
+    ]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def build(root: Path) -> None:
     for number, text in enumerate(texts):
         _write(root / "each" / f"{number:03}.md", _note([text]))
     folder = root / '<b onclick=alert(1)>"folder'
-    for name in NAMES:
+    for name in (*NAMES, "MEMORY.md"):
         if sys.platform != "win32":
             _write(folder / name, _note(texts[:3]))
     _write(root / "long-line.md", "# Long\n\n" + "word " * (LONG_LINE // 5) + "\n")

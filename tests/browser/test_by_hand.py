@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from commonplace import Store
 from commonplace.doors.injection_labels import FILE, InjectionLabels
 from commonplace.evaluation import evaluate
+from commonplace.memories import Profile
 from commonplace.progress import FOLDER, ProgressNotes
 from tests.browser import example_memory
 from tests.browser.conftest import serving
@@ -53,6 +55,10 @@ def test_search_answers_while_one_types(example: Served, visit: Visit) -> None:
     page.locator(".hit").first.wait_for()
     page.locator(".hit details.why summary").first.click()
     assert page.locator(".hit table.parts").first.is_visible()
+    page.locator(".chosen .chip", has_text="Notes").click()
+    page.wait_for_url(re.compile(r"/\?q=north\+pier$"))
+    assert page.get_by_label("Anything").input_value() == ""
+    assert page.locator(".chosen").count() == 0
 
 
 def test_a_session_is_read_as_a_conversation(example: Served, visit: Visit) -> None:
@@ -68,6 +74,46 @@ def test_a_session_is_read_as_a_conversation(example: Served, visit: Visit) -> N
     assert "pytest -q tests/test_timetable.py" in step.inner_text()
     page.locator("a.line").last.click()
     assert re.search(r"#L\d+$", page.url)
+
+
+def test_sessions_are_imported_by_a_button(
+    changed: Served, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, link = changed
+    log = tmp_path / "projects" / "p" / "s.jsonl"
+    log.parent.mkdir(parents=True)
+    said = {"role": "user", "content": "Is there a walrus on the pier?"}
+    known = {"type": "user", "sessionId": "5e55-1", "uuid": "u", "cwd": "/home/me/zoo"}
+    log.write_text(json.dumps({**known, "timestamp": "2026-02-01T10:00:00Z", "message": said}))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    page = visit(link).go("/sessions")
+    page.get_by_role("link", name="Import sessions").click()
+    page.get_by_label("Sessions of").select_option("claude-code")
+    page.get_by_role("button", name="Import").click()
+    # the stream of the server tells the end, and the page shows what was done
+    page.get_by_text("What the import did").wait_for()
+    assert page.locator(".figures div", has_text="new sessions").inner_text().split()[-1] == "1"
+    page.locator("main").get_by_role("link", name="Sessions", exact=True).click()
+    page.get_by_role("link", name="Is there a walrus on the pier?").click()
+    page.wait_for_url("**/session/**")
+    assert any("zoo" in one.path for one in store.sessions())
+
+
+def test_the_memory_of_a_folder_is_chosen(changed: Served, visit: Visit) -> None:
+    store, link = changed
+    Profile(store, folder="work/team").remember("User prefers coffee", "preference")
+    page = visit(link).go("/memory")
+    page.get_by_role("link", name="work/team/").click()
+    page.get_by_role("link", name="Profile", exact=True).click()
+    entry = page.locator(".entry", has_text="User prefers coffee")
+    entry.get_by_text("Correct").click()
+    entry.get_by_label("What is true instead").fill("User prefers cocoa")
+    entry.get_by_role("button", name="Save").click()
+    page.locator(".entry", has_text="User prefers cocoa").wait_for()
+    assert "cocoa" in store.read("work/team/MEMORY.md")
+    page.get_by_role("link", name="the root").click()
+    page.locator(".entry", has_text="User lives in").first.wait_for()
+    assert not page.get_by_text("cocoa").count()
 
 
 def test_a_day_of_the_timeline_is_clicked(example: Served, visit: Visit) -> None:
@@ -112,7 +158,7 @@ def test_an_entry_of_a_profile_is_corrected_and_forgotten(changed: Served, visit
     past.get_by_role("button", name="Forget").click()
     assert page.get_by_text("Old versions that hold it").is_visible()
     page.get_by_role("button", name="Erase for good").click()
-    page.wait_for_url("**/memory/profile")
+    page.wait_for_url("**/memory/profile?past=1")
     assert "Berlin" not in store.read("MEMORY.md")
     page.get_by_label("A name, or some words").fill("harbour office")
     page.keyboard.press("Enter")
@@ -157,7 +203,7 @@ def test_what_was_useless_is_a_label_that_evaluation_reads(changed: Served, visi
     assert page.get_by_text(QUESTION).is_visible()
     entry = page.locator(".entry", has_text="north-pier.md")
     entry.get_by_text("Why this").click()
-    assert entry.locator("pre").is_visible()
+    assert entry.locator("table.parts").is_visible()
     entry.get_by_role("button", name="This was useless").click()
     page.locator(".badge.useless").wait_for()
     (group,) = InjectionLabels(store).groups()

@@ -22,6 +22,7 @@ ADDRESSES = [
     "/?q=zzzzqqq&source=note",
     "/sessions",
     "/sessions?project=ferrytime",
+    "/import",
     f"/session/{TRANSCRIPT}",
     "/notes",
     "/notes?folder=harbour",

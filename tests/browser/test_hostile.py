@@ -61,6 +61,10 @@ def test_pages_that_hold_every_vector(hostile: Served, visit: Visit) -> None:
         "/notes?folder=" + quote('<b onclick=alert(1)>"folder'),
         "/edit/all.md",
         "/memory/profile?past=1",
+        "/memory",
+        "/memory/profile?folder=" + quote('<b onclick=alert(1)>"folder'),
+        "/memory/profile?folder=" + quote("<svg onload=alert(1)>"),
+        "/import",
         "/memory/agents",
         "/memory/layers",
         "/memory/layers?archived=1",
@@ -128,7 +132,7 @@ def test_what_is_large_is_shown_in_parts(hostile: Served, visit: Visit) -> None:
         "/session/sessions/many/s/messages.jsonl",
         "/session/sessions/many/s/messages.jsonl?start=90000",
         "/memory/profile?user=many",
-        "/memory/profile?user=many&start=9900",
+        "/memory/profile?user=many&after=users/many/MEMORY.md%23L9900",
     ):
         answer = seen.page.request.get(seen.origin + address, timeout=60_000)
         assert answer.ok, address

@@ -143,8 +143,10 @@ fn a_message_is_rescored_by_its_session() {
     let answer = ask(&store, "when does the boat leave");
     let score = |line| answer.hits.iter().find(|hit| hit.first_line == line).unwrap().score;
     assert!(score(6) > score(3));
-    let lines = store.explain("when does the boat leave", "messages.jsonl#L6", &|| false).unwrap();
-    assert!(lines.contains("session rescoring"), "{lines}");
+    let explained =
+        store.explain("when does the boat leave", "messages.jsonl#L6", &|| false).unwrap();
+    assert!(explained.text.contains("session rescoring"), "{}", explained.text);
+    assert!(explained.session > 0.0);
 }
 
 /// A context adds to a score and not to document frequencies: what every second message says is
@@ -163,7 +165,7 @@ fn words_of_a_context_count_in_no_document_frequency() {
     memory.put("messages.jsonl", &log);
     let store = memory.open(false);
     for (query, documents) in [("billing", 300), ("handler", 40), ("billi*", 300)] {
-        let explained = store.explain(query, "messages.jsonl#L1", &|| false).unwrap();
+        let explained = store.explain(query, "messages.jsonl#L1", &|| false).unwrap().text;
         assert!(explained.contains(&format!("; in {documents} documents")), "{explained}");
     }
     let answer = ask(&store, "billing handler");
@@ -229,9 +231,12 @@ fn answers_are_the_same_each_time_and_limits_only_cut() {
             assert_eq!(answer.hits, whole.hits[..limit.min(whole.hits.len())], "{query} {limit}");
         }
         for hit in &whole.hits {
-            let lines = store.explain(query, &hit.passage().citation, &|| false).unwrap();
-            let score = format!("scores {:.4}", hit.score);
+            let explained = store.explain(query, &hit.passage().citation, &|| false).unwrap();
+            let (lines, score) = (&explained.text, format!("scores {:.4}", hit.score));
             assert!(lines.contains(&score), "{query}: {score} is not in\n{lines}");
+            let parts = explained.words.iter().map(|word| word.score).sum::<f32>();
+            let sum = parts + explained.session;
+            assert!((sum - hit.score).abs() < 1e-4 * hit.score.max(1.0), "{query}: {sum} {lines}");
         }
     }
 }

@@ -28,6 +28,7 @@ from commonplace.web.catalog import LANGUAGES, accepted, translated
 from commonplace.web.citations import citation_address
 from commonplace.web.markdown import rendered
 from commonplace.web.marking import marked
+from commonplace.web.memory_place import known_folders, memory_address
 from commonplace.web.page import THEMES, Frame, Page, page_route
 from commonplace.web.safety import PREFERENCES, STATIC, Access, Guard
 from commonplace.web.timings import Timer, Timings
@@ -103,6 +104,8 @@ def _templates() -> Environment:
         "static": static_address,
         "languages": LANGUAGES,
         "marked": marked,
+        "memory_address": memory_address,
+        "memory_folders": known_folders,
         "citation_address": citation_address,
         "rendered": rendered,
     }
@@ -132,7 +135,11 @@ def size(count: int) -> str:
 
 def when(seconds: float | None) -> str:
     """Return seconds since 1970 as date and time where this machine is; nothing for None."""
-    return "" if seconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+    if seconds is None:
+        return ""
+    # strftime writes a year before 1000 with fewer digits
+    year, month, day, hour, minute, *_ = time.localtime(seconds)
+    return f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}"
 
 
 def title_text(title: str | None) -> str:

@@ -13,8 +13,11 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
 from commonplace.progress import FOLDER, running
+from commonplace.web.import_page import import_run
+from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route
 from commonplace.web.plots import bars, points, quantile
+from commonplace.web.session_table import shared_sessions
 from commonplace.web.timings import Timings
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from commonplace._core import Status
-    from commonplace.store import Store
+    from commonplace.web.page import Frame
 
 TITLE, ADDRESS = "Health", "/health"
 PROGRESS = f"{ADDRESS}/progress"
@@ -33,6 +36,7 @@ FRESH = 10.0
 MONTHS = 36
 """Months that a plot shows."""
 INTERVAL = 0.5
+DAY = 86_400
 """Seconds between two looks at what runs."""
 
 
@@ -59,7 +63,6 @@ def health(page: Page) -> Response:
         counted=count.time,
         freshness=hits.freshness,
         running=running(page.store.side_files(FOLDER)),
-        progress=PROGRESS,
         growth=bars(page.text("Messages by month"), count.by_month) if count.by_month else "",
         notes=bars(page.text("Notes by month of their last change"), count.notes_by_month)
         if count.notes_by_month
@@ -72,19 +75,20 @@ def health(page: Page) -> Response:
 
 async def progress(request: Request) -> Response:
     """Stream what runs, whenever it changes, as server-sent events."""
-    store = request.app.state.frame.store
-    return StreamingResponse(_events(request, store), media_type="text/event-stream")
+    frame = request.app.state.frame
+    return StreamingResponse(_events(request, frame), media_type="text/event-stream")
 
 
-async def _events(request: Request, store: Store) -> AsyncIterator[str]:
+async def _events(request: Request, frame: Frame) -> AsyncIterator[str]:
     last, quiet = None, 0.0
     while not await request.is_disconnected():
-        found = await asyncio.to_thread(running, store.side_files(FOLDER))
+        found = await asyncio.to_thread(running, frame.store.side_files(FOLDER))
+        shown = {kind: {"done": done, "total": total} for kind, (done, total) in found.items()}
+        told = {"running": shown, "ended": import_run(frame).ended}
         quiet += INTERVAL
-        if found != last:
-            last, quiet = found, 0.0
-            shown = {kind: {"done": done, "total": total} for kind, (done, total) in found.items()}
-            yield f"data: {json.dumps(shown)}\n\n"
+        if told != last:
+            last, quiet = told, 0.0
+            yield f"data: {json.dumps(told)}\n\n"
         elif quiet >= 15:
             # so that a browser that has gone is noticed
             quiet = 0.0
@@ -98,11 +102,11 @@ def _counted(page: Page) -> Count:
     revision = page.store.revision()
     if last and (last.revision == revision or time.time() - last.time < FRESH):
         return last
-    sessions = page.store.sessions()
-    said = Counter[str]()
-    for one in sessions:
-        said[_month(one.ended or one.started or one.modified)] += one.messages
-    changed = Counter(_month(one.modified) for one in page.store.list() if one.kind == "note")
+    said, changed = Counter[str](), Counter[str]()
+    for day, (_, messages) in shared_sessions(page.frame).of().by_day.items():
+        said[day[:7]] += messages
+    for number, notes in shared_index(page.frame).days().items():
+        changed[_month(number * DAY)] += notes
     count = Count(
         revision, time.time(), page.store.status(), _last_months(said), _last_months(changed)
     )

@@ -7,8 +7,9 @@ from urllib.parse import quote
 
 from commonplace.doors.hook_log import HookLog
 from commonplace.doors.injection_labels import FILE, InjectionLabels, prompt_of
-from commonplace.errors import CommonplaceError, NotFound
+from commonplace.errors import NotFound
 from commonplace.web.page import Page, page_route
+from commonplace.web.score_parts import ScorePart, bar, explained_parts
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 TITLE, ADDRESS = "What agents got", "/log"
 MOST = 50
 """Entries on a page."""
+BAR = 72
+"""Width of the bar of a score."""
 SHOWN = 2000
 """Characters of a prompt that are shown."""
 
@@ -26,7 +29,8 @@ class Piece(NamedTuple):
     citation: str
     score: float | None
     useless: bool
-    why: str
+    parts: list[ScorePart]
+    bar: list[tuple[float, float, int]]
 
 
 def log(page: Page) -> Response:
@@ -55,7 +59,7 @@ def injection(page: Page) -> Response:
     prompt = prompt_of(page.store, entry)
     useless = InjectionLabels(page.store).useless(name)
     pieces = [
-        Piece(citation, score, citation in useless, _why(page, prompt, citation, score))
+        _piece(page, prompt, citation, score, useless=citation in useless)
         for citation, score in _shown(entry)
     ]
     return page.render(
@@ -117,14 +121,11 @@ def _plain(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _why(page: Page, prompt: str, citation: str, score: float | None) -> str:
-    """Return how the score of a piece comes about, as a search for its prompt explains it."""
-    if score is None or not prompt:
-        return ""
-    try:
-        return page.store.explain(" ".join(prompt[:SHOWN].split()), citation)
-    except CommonplaceError as error:
-        return str(error)
+def _piece(page: Page, prompt: str, citation: str, score: float | None, *, useless: bool) -> Piece:
+    """Return a piece with the parts of its score, as a search for its prompt has them now."""
+    query = " ".join(prompt[:SHOWN].split())
+    parts = explained_parts(page.store, query, citation) if score is not None and query else []
+    return Piece(citation, score, useless, parts, bar(parts, BAR))
 
 
 ROUTES = [

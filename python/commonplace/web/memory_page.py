@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.web import profile_page, systems_page
+from commonplace.web.memory_place import chosen_folder
+from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route
 
 if TYPE_CHECKING:
@@ -49,23 +51,14 @@ SYSTEMS = (
 
 def memory(page: Page) -> Response:
     """Return the five systems, each with whether it has files here."""
-    holds = _places(page)
-    systems = [
-        (title, address, what, any(holds[place] for place in places), places)
-        for title, address, what, places in SYSTEMS
-    ]
-    return page.render("memory.html", systems=systems)
-
-
-def _places(page: Page) -> dict[str, bool]:
-    """Return the places of the systems with whether there is a file, asked once a change."""
-    revision = page.store.revision()
-    seen, found = page.frame.shared.get("places", (None, {}))
-    if seen != revision:
-        names = {place for *_, places in SYSTEMS for place in places}
-        found = {name: bool(page.store.list(name)) for name in names}
-        page.frame.shared["places"] = revision, found
-    return dict(found)
+    index, folder = shared_index(page.frame), chosen_folder(page)
+    base = f"{folder}/" if folder else ""
+    systems = []
+    for title, address, what, places in SYSTEMS:
+        # what sessions have lies at the root only
+        names = places if address == "/memory/sessions" else [base + place for place in places]
+        systems.append((title, address, what, any(map(index.holds, names)), names))
+    return page.render("memory.html", systems=systems, folder=folder)
 
 
 ROUTES = [page_route(ADDRESS, memory), *profile_page.ROUTES, *systems_page.ROUTES]

@@ -1,106 +1,157 @@
 """Index of the notes of a store: its folders, the links between notes, and their tags.
 
-It is made from one listing and one grep, and kept until something changes; then only the notes
-whose size or time differ are looked at again.
+It follows the changes of the store: a file that has changed costs the same however many there are.
+The listing is made at once; links and tags of very many notes are read in a thread meanwhile.
 """
 
 from __future__ import annotations
 
-import posixpath
-import re
-from collections import Counter, defaultdict
+from bisect import bisect_right
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
-from commonplace._core import front_matter
 from commonplace.errors import CommonplaceError
-from commonplace.web.markdown import WIKILINK
+from commonplace.web.note_links import (
+    AT_ONCE,
+    Link,
+    LinkTable,
+    NoteLinks,
+    NoteNames,
+    insert_sorted,
+    read_links,
+    remove_sorted,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from commonplace._core import Entry
+    from commonplace._core import Entry, FileChanges
     from commonplace.store import Store
     from commonplace.web.page import Frame
 
-MARKDOWN_LINK = re.compile(r"\]\(<?([^)\s<>]+\.md)(?:#[^)\s]*)?>?\)")
-PATTERN = r"\[\[[^\[\]\n]+\]\]|\]\(<?[^)\s<>]+\.md|^(?:tags|keywords) *:"
-FEW = 200
-"""Changed notes that are grepped by name; of more, all are."""
-LONGEST_LINE = 2_000
-WAITED_FOR = 5_000
-"""Notes up to which a page waits until all of them are as they are now."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link of a note: the line it is in, what it names, and the line's text."""
-
-    line: int
-    target: str
-    text: str
-    is_wiki: bool
+PART = 500
+"""Notes that a thread reads before it lets pages see their links."""
 
 
 @dataclass
 class Folder:
-    """A folder: the folders in it with how many notes each has, and its own files."""
+    """A folder: the folders in it with how many files each has, and the paths of its own files."""
 
     folders: Counter[str] = field(default_factory=Counter)
-    files: list[Entry] = field(default_factory=list)
-
-
-@dataclass
-class _Note:
-    entry: Entry
-    links: list[Link]
-    tags: tuple[str, ...]
-
-
-@dataclass
-class _State:
-    """All that is known at one revision of the store."""
-
-    revision: int | None = None
-    notes: dict[str, _Note] = field(default_factory=dict)
-    folders: dict[str, Folder] = field(default_factory=dict)
-    stems: dict[str, list[str]] = field(default_factory=dict)
-    backlinks: dict[str, list[tuple[str, Link]]] = field(default_factory=dict)
-    tags: dict[str, list[str]] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
 
 
 class NoteIndex:
-    """Folders, links and tags of the notes of a store; safe to share between threads."""
+    """Folders, links and tags of the notes of a store; safe to share between threads.
+
+    What it returns is as of the last `refresh`.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = Lock()
-        self._known = _State()
+        self._revision: int | None = None
+        self._reader: Thread | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._folders: dict[str, Folder] = {"": Folder()}
+        self._notes = NoteNames()
+        self._days: Counter[int] = Counter()
+        self._links = LinkTable()
+        self._unread: dict[str, int] = {}
+        """Notes whose links and tags are still to be read, each with when it has changed."""
+
+    def refresh(self) -> None:
+        """Take in what has changed."""
+        with self._lock:
+            changes = self._store.changes(self._revision)
+            self._apply(changes)
+            self._revision = changes.revision
+            if len(self._unread) > AT_ONCE:
+                self._start_reader()
+            elif self._unread and self._reader is None:
+                for path, found in read_links(self._store, self._unread):
+                    self._links.set(path, found)
+                self._unread.clear()
+
+    def wait(self) -> None:
+        """Wait until the links and tags of all notes are read."""
+        reader = self._reader
+        if reader is not None:
+            reader.join()
+
+    @property
+    def unread(self) -> int:
+        """How many notes there are whose links and tags are still being read."""
+        return len(self._unread)
+
+    def notes(self) -> int:
+        """Return how many notes there are."""
+        return len(self._notes)
+
+    def days(self) -> dict[int, int]:
+        """Return how many notes were last changed on each day since 1970."""
+        with self._lock:
+            return dict(self._days)
+
+    def holds(self, path: str) -> bool:
+        """Say whether a file is there, or a folder with files."""
+        with self._lock:
+            return path in self._entries or path in self._folders
 
     def entries(self, paths: Iterable[str]) -> list[Entry]:
         """Return the files at these paths that are there."""
-        notes = self._state().notes
-        return [notes[path].entry for path in paths if path in notes]
+        with self._lock:
+            return [self._entries[path] for path in paths if path in self._entries]
 
-    def folder(self, path: str) -> Folder | None:
-        """Return what is in a folder; `""` is the root; None where there is none."""
-        return self._state().folders.get(path)
+    def folders(self) -> list[str]:
+        """Return the paths of all folders with files, that of the root, `""`, among them."""
+        with self._lock:
+            return [*self._folders]
 
-    def backlinks(self, path: str) -> list[tuple[str, Link]]:
-        """Return the links that lead to a note, with the notes they are in."""
-        return self._state().backlinks.get(path, [])
+    def folder(self, path: str) -> dict[str, int] | None:
+        """Return the folders in a folder with their files counted; `""` is the root.
 
-    def tags(self) -> dict[str, list[str]]:
-        """Return the tags, those of most notes first, with the notes that have them."""
-        return self._state().tags
+        None where there is no such folder.
+        """
+        with self._lock:
+            found = self._folders.get(path)
+            return dict(sorted(found.folders.items())) if found else None
+
+    def files(self, path: str, limit: int, after: str = "") -> list[Entry]:
+        """Return the files of a folder that follow a path, in order."""
+        with self._lock:
+            found = self._folders.get(path, Folder()).files
+            start = bisect_right(found, after)
+            return [self._entries[one] for one in found[start : start + limit]]
+
+    def tags(self, limit: int) -> dict[str, int]:
+        """Return the tags that most notes have, and how many these are."""
+        with self._lock:
+            return self._links.tag_counts(limit)
+
+    def tagged(self, tag: str, limit: int, after: str = "") -> list[Entry]:
+        """Return the notes with a tag that follow a path, in order."""
+        with self._lock:
+            found = self._links.tags.get(tag, [])
+            start = bisect_right(found, after)
+            return [self._entries[one] for one in found[start : start + limit]]
 
     def tags_of(self, path: str) -> tuple[str, ...]:
         """Return the tags of a note."""
-        note = self._state().notes.get(path)
-        return note.tags if note else ()
+        with self._lock:
+            return self._links.tags_of(path)
+
+    def backlinks(self, path: str, limit: int) -> list[tuple[str, Link]]:
+        """Return the links that lead to a note, with the notes they are in."""
+        with self._lock:
+            return [*islice(self._links.leading_to(path, self._notes), limit)]
 
     def note_named(self, name: str, path: str = "") -> str | None:
         """Return the note that a wikilink names: by its path, else by its file name alone.
@@ -109,165 +160,95 @@ class NoteIndex:
             name: What stands in the link, with or without `.md`.
             path: The note that the link is in: its folder comes first.
         """
-        return _resolved(self._state(), name, path)
+        with self._lock:
+            return self._notes.named(name, path)
 
-    def refresh_later(self) -> None:
-        """Take in what has changed in a thread of its own."""
+    def _apply(self, changes: FileChanges) -> None:
+        """Take in new, changed and removed files; links and tags are left to be read."""
+        if changes.is_all:
+            self._clear()
+        for path in changes.gone:
+            self._remove(path)
+        for entry in changes.changed:
+            self._remove(entry.path)
+            self._add(entry)
+            if entry.kind == "note":
+                self._unread[entry.path] = changes.revision
 
-        def refresh() -> None:
-            # of a store that is closed meanwhile nothing more is asked
-            with suppress(CommonplaceError):
-                self._refresh(waits=False)
+    def _add(self, entry: Entry) -> None:
+        folder, _, name = entry.path.rpartition("/")
+        self._entries[entry.path] = entry
+        self._count(folder, 1)
+        insert_sorted(self._folders[folder].files, entry.path)
+        if entry.kind == "note":
+            self._notes.add(entry.path, name)
+            self._days[_day(entry)] += 1
 
-        Thread(target=refresh, daemon=True).start()
+    def _remove(self, path: str) -> None:
+        self._unread.pop(path, None)
+        entry = self._entries.pop(path, None)
+        if entry is None:
+            return
+        folder, _, name = path.rpartition("/")
+        remove_sorted(self._folders[folder].files, path)
+        self._count(folder, -1)
+        if entry.kind == "note":
+            self._notes.remove(path, name)
+            self._links.remove(path)
+            self._days[_day(entry)] -= 1
 
-    def _state(self) -> _State:
-        known = self._known
-        if self._store.revision() == known.revision:
-            return known
-        if len(known.notes) > WAITED_FOR:
-            # a page does not wait for so many: this one shows them as they were a moment ago
-            self.refresh_later()
-            return known
-        return self._refresh()
+    def _count(self, folder: str, by: int) -> None:
+        """Count files more, or less, in a folder and those above it; one without files goes."""
+        self._folders.setdefault(folder, Folder())
+        while folder:
+            parent, _, name = folder.rpartition("/")
+            above = self._folders.setdefault(parent, Folder())
+            above.folders[name] += by
+            if not above.folders[name]:
+                del above.folders[name], self._folders[folder]
+            folder = parent
 
-    def _refresh(self, *, waits: bool = True) -> _State:
-        """Take in what has changed; where another thread does so, wait for it or leave it be."""
-        if not self._lock.acquire(blocking=waits):
-            return self._known
+    def _start_reader(self) -> None:
+        if self._reader is None:
+            self._reader = Thread(target=self._read_on, daemon=True)
+            self._reader.start()
+
+    def _read_on(self) -> None:
+        """Read the links and tags of all notes of which they are missing, part by part."""
         try:
-            revision = self._store.revision()
-            if revision != self._known.revision:
-                # a new one: others may still read the old
-                self._known = _refreshed(self._store, self._known, revision)
+            # of a store that is closed meanwhile nothing more is asked
+            with suppress(CommonplaceError, ValueError):
+                while wanted := self._wanted():
+                    part = []
+                    for one in read_links(self._store, wanted):
+                        part.append(one)
+                        if len(part) == PART:
+                            self._take(part, wanted)
+                            part = []
+                    self._take(part, wanted)
         finally:
-            self._lock.release()
-        return self._known
+            with self._lock:
+                self._reader = None
+
+    def _wanted(self) -> dict[str, int]:
+        with self._lock:
+            return dict(self._unread)
+
+    def _take(self, part: Sequence[tuple[str, NoteLinks]], wanted: Mapping[str, int]) -> None:
+        """Take in what was read; what has changed meanwhile is read again."""
+        with self._lock:
+            for path, found in part:
+                if self._unread.get(path) == wanted[path]:
+                    del self._unread[path]
+                    self._links.set(path, found)
+
+
+def _day(entry: Entry) -> int:
+    return int(entry.modified // 86_400)
 
 
 def shared_index(frame: Frame) -> NoteIndex:
-    """Return the index of the notes, which all requests share."""
+    """Return the index of the notes, which all requests share, as the notes are now."""
     found: NoteIndex = frame.shared.setdefault("notes", NoteIndex(frame.store))
+    found.refresh()
     return found
-
-
-def _refreshed(store: Store, known: _State, revision: int) -> _State:
-    """Return the state at a revision, with what is known of the notes that have not changed."""
-    entries = store.list()
-    state = _State(revision)
-    changed = []
-    for entry in entries:
-        if entry.kind != "note":
-            continue
-        note = known.notes.get(entry.path)
-        if note is None or _stamp(note.entry) != _stamp(entry):
-            changed.append(entry.path)
-            note = _Note(entry, [], ())
-        state.notes[entry.path] = note
-    if changed:
-        _read(store, state.notes, changed)
-    _gather(state, entries)
-    return state
-
-
-def _stamp(entry: Entry) -> tuple[int, float, str | None]:
-    return entry.size, entry.modified, entry.summary
-
-
-def _read(store: Store, notes: dict[str, _Note], changed: Sequence[str]) -> None:
-    """Find the links and tags of notes that are new or have changed."""
-    wanted = set(changed)
-    prefix = [*changed] if len(changed) <= FEW else None
-    tagged = set()
-    for match in store.grep(PATTERN, prefix=prefix, source="note", width=LONGEST_LINE):
-        if match.path not in wanted:
-            continue
-        note, text = notes[match.path], match.snippet
-        if text.startswith(("tags", "keywords")):
-            tagged.add(match.path)
-        note.links += [
-            Link(match.line, found[1].strip(), text, is_wiki=True)
-            for found in WIKILINK.finditer(text)
-        ]
-        note.links += [
-            Link(match.line, unquote(found[1]), text, is_wiki=False)
-            for found in MARKDOWN_LINK.finditer(text)
-        ]
-    for path in tagged:
-        notes[path].tags = _tags(store, path)
-
-
-def _gather(state: _State, entries: Iterable[Entry]) -> None:
-    """Make the tables of folders, names, backlinks and tags."""
-    folders: defaultdict[str, Folder] = defaultdict(Folder)
-    stems: defaultdict[str, list[str]] = defaultdict(list)
-    folders[""] = Folder()
-    for entry in entries:
-        folder, _, name = entry.path.rpartition("/")
-        folders[folder].files.append(entry)
-        if entry.kind == "note":
-            stems[_stem(name)].append(entry.path)
-    for path, count in [(path, len(folder.files)) for path, folder in folders.items()]:
-        child = path
-        while child:
-            parent, _, name = child.rpartition("/")
-            folders[parent].folders[name] += count
-            child = parent
-    state.folders, state.stems = dict(folders), dict(stems)
-    backlinks: defaultdict[str, list[tuple[str, Link]]] = defaultdict(list)
-    tags: defaultdict[str, list[str]] = defaultdict(list)
-    for path, note in state.notes.items():
-        for link in note.links:
-            target = _target(state, link, path)
-            if target is not None and target != path:
-                backlinks[target].append((path, link))
-        for tag in note.tags:
-            tags[tag].append(path)
-    state.backlinks = dict(backlinks)
-    state.tags = dict(sorted(tags.items(), key=lambda one: (-len(one[1]), one[0])))
-
-
-def _resolved(state: _State, name: str, path: str) -> str | None:
-    own = path.rpartition("/")[0]
-    for base in dict.fromkeys((own, "")):
-        whole = _joined(base, name)
-        for found in (whole, f"{whole}.md"):
-            if found in state.notes:
-                return found
-    named = state.stems.get(_stem(name.rpartition("/")[2]), [])
-    if "/" in name:
-        named = [one for one in named if one.casefold().endswith(f"/{name}.md".casefold())]
-    if len(named) == 1:
-        return named[0]
-    return min(named, key=lambda one: (one.rpartition("/")[0] != own, len(one), one), default=None)
-
-
-def _target(state: _State, link: Link, path: str) -> str | None:
-    if link.is_wiki:
-        return _resolved(state, link.target, path)
-    whole = _joined(path.rpartition("/")[0], link.target)
-    return whole if whole in state.notes else None
-
-
-def _joined(folder: str, name: str) -> str:
-    """Return a path relative to the root; one that begins with `/` is there already."""
-    whole = name if name.startswith("/") or not folder else f"{folder}/{name}"
-    if "./" in whole or "//" in whole:
-        whole = posixpath.normpath(whole)
-    return whole.strip("/")
-
-
-def _stem(name: str) -> str:
-    return name.removesuffix(".md").casefold()
-
-
-def _tags(store: Store, path: str) -> tuple[str, ...]:
-    """Return the tags in the front matter of a note; none of one that has gone meanwhile."""
-    try:
-        matter = front_matter(store.read(path))
-    except CommonplaceError:
-        return ()
-    fields = matter.fields if matter else ()
-    found = [value for key, value in fields if key in {"tags", "keywords"}]
-    names = (name.strip().lstrip("#") for value in found for name in value.strip("[]").split(","))
-    return tuple(dict.fromkeys(filter(None, names)))

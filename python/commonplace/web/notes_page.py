@@ -13,14 +13,18 @@ from pygments.lexers import MarkdownLexer
 from commonplace.errors import NotFound
 from commonplace.web import history_page, note_edit_page
 from commonplace.web.markdown import LARGEST, rendered
-from commonplace.web.note_index import shared_index
+from commonplace.web.note_index import NoteIndex, shared_index
 from commonplace.web.page import Page, page_route
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from commonplace._core import Entry
+
 TITLE, ADDRESS = "Notes", "/notes"
 FEW = 200
+MOST_TAGS = 60
+MOST_BACKLINKS = 100
 VIEWS = {"both": "Side by side", "text": "Rendered", "source": "Source"}
 
 
@@ -28,25 +32,26 @@ def notes(page: Page) -> Response:
     """Return the files and folders of a folder, or the notes of a tag."""
     index = shared_index(page.frame)
     tag, path = page.query.get("tag", ""), page.query.get("folder", "").strip("/")
+    after = page.query.get("after", "")
+    # one more than is shown says whether there are more
     if tag:
-        entries = index.entries(index.tags().get(tag, ()))
+        entries = index.tagged(tag, FEW + 1, after)
         folders: dict[str, int] = {}
     else:
-        folder = index.folder(path)
-        if folder is None:
+        found = index.folder(path)
+        if found is None:
             raise NotFound(f"there is no folder {path}")
-        entries, folders = folder.files, dict(sorted(folder.folders.items()))
-    after = page.query.get("after", "")
-    rest = [entry for entry in entries if entry.path > after]
+        entries, folders = index.files(path, FEW + 1, after), found
     return page.render(
         "notes.html",
         folder=path,
         tag=tag,
         trail=trail(path),
         folders=folders if not after else {},
-        entries=rest[:FEW],
-        after=rest[FEW - 1].path if len(rest) > FEW else None,
-        tags={name: len(paths) for name, paths in [*index.tags().items()][:60]},
+        entries=entries[:FEW],
+        after=entries[FEW - 1].path if len(entries) > FEW else None,
+        tags=index.tags(MOST_TAGS),
+        unread=index.unread,
     )
 
 
@@ -77,12 +82,20 @@ def note(page: Page) -> Response:
         view=view if view in VIEWS else "both",
         views=VIEWS,
         tags=index.tags_of(path),
-        backlinks=index.backlinks(path),
-        siblings=index.folder(folder),
+        backlinks=index.backlinks(path, MOST_BACKLINKS),
+        unread=index.unread,
+        folders=index.folder(folder) or {},
+        siblings=_siblings(index, path),
         folder=folder,
         size=len(text.encode(errors="replace")),
         revisions=len(page.store.history(path)),
     )
+
+
+def _siblings(index: NoteIndex, path: str) -> list[Entry]:
+    """Return the first files of the folder of a note, and the note itself in any case."""
+    found = index.files(posixpath.dirname(path), FEW)
+    return found if any(one.path == path for one in found) else index.entries([path]) + found
 
 
 def trail(path: str) -> list[tuple[str, str]]:

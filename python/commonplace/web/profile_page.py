@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 from commonplace.citation import located
 from commonplace.errors import Conflict, InvalidArgument
 from commonplace.memories.profile import Profile, users
+from commonplace.web.memory_place import after, chosen_folder, memory_address
 from commonplace.web.page import Page, page_route
 
 if TYPE_CHECKING:
@@ -19,59 +19,63 @@ if TYPE_CHECKING:
 ADDRESS = "/memory/profile"
 MOST = 100
 """Entries on a page."""
+MOST_READ = 1_000_000
 
 
 def profile(page: Page) -> Response:
     """Return the entries of a profile, of one category or of all."""
-    memory, user = _profile(page, page.query.get("user", ""))
+    memory, folder, user = _profile(page)
     category = page.query.get("category") or None
     past = page.query.get("past") == "1"
-    start = _number(page.query.get("start", ""))
-    found = memory.entries(category, limit=MOST + 1, start=start, past=past)
-    shown = found[:MOST]
+    # read whole in any case; a place is told by the last entry that was shown
+    found = memory.entries(category, limit=MOST_READ, past=past)
+    start = after(found, page.query.get("after", ""), lambda one: one.citation)
+    shown = found[start : start + MOST]
     versions = {path: page.store.version(path) for path in {_path(one) for one in shown}}
     by_category: dict[str, list[tuple[ProfileEntry, str | None]]] = {}
     for one in shown:
         by_category.setdefault(one.category, []).append((one, versions[_path(one)]))
     return page.render(
         "profile.html",
+        folder=folder,
         user=user,
-        users=users(page.store),
+        users=users(page.store, folder),
         categories=memory.categories(),
         category=category,
         past=past,
         today=datetime.now(UTC).date(),
         entries=by_category,
-        before=page.address(start=str(max(0, start - MOST))) if start else None,
-        after=page.address(start=str(start + MOST)) if len(found) > MOST else None,
+        is_later=start > 0,
+        after=page.address(after=shown[-1].citation) if len(found) > start + MOST else None,
     )
 
 
 def correct(page: Page) -> Response:
     """Put other words in the place of an entry; on a conflict show both texts."""
-    memory, user = _profile(page, page.form.get("user", ""))
+    memory, folder, user = _profile(page)
     citation, content = page.form.get("citation", ""), page.form.get("content", "").strip()
     try:
         memory.correct(citation, content, expected_version=page.form.get("version") or None)
     except Conflict:
         path = located(citation)[0]
-        entries = memory.entries(limit=10_000, past=True)
+        entries = memory.entries(limit=MOST_READ, past=True)
         near = [one for one in entries if _path(one) == path]
         return page.render(
             "profile_conflict.html",
             status=409,
+            folder=folder,
             user=user,
             content=content,
             now=next((one for one in near if one.citation == citation), None),
             version=page.store.version(path),
-            back=_address(user),
+            back=_back(page, folder, user),
         )
-    return page.redirect(f"{_address(user)}#{_anchor(citation)}")
+    return page.redirect(f"{_back(page, folder, user)}#{_anchor(citation)}")
 
 
 def forget(page: Page) -> Response:
     """Show what would be erased with a text or an entry, and erase it when that is confirmed."""
-    memory, user = _profile(page, page.form.get("user", ""))
+    memory, folder, user = _profile(page)
     what, token = page.form.get("what", "").strip(), page.form.get("token", "")
     if not what:
         raise InvalidArgument(page.text("Say what to forget: a text or a citation."))
@@ -82,22 +86,30 @@ def forget(page: Page) -> Response:
         return page.render(
             "forget.html",
             status=409,
+            folder=folder,
             user=user,
             what=what,
             plan=memory.forget(what),
             changed=str(error),
-            back=_address(user),
+            back=_back(page, folder, user),
         )
     if plan["erased"]:
-        return page.redirect(_address(user))
+        return page.redirect(_back(page, folder, user))
     return page.render(
-        "forget.html", user=user, what=what, plan=plan, changed="", back=_address(user)
+        "forget.html",
+        folder=folder,
+        user=user,
+        what=what,
+        plan=plan,
+        changed="",
+        back=_back(page, folder, user),
     )
 
 
-def _profile(page: Page, user: str) -> tuple[Profile, str]:
-    """Return the profile of a user, of the only one where none is named."""
-    return Profile(page.store, user=user or None), user
+def _profile(page: Page) -> tuple[Profile, str, str]:
+    """Return the profile that is asked for, with its folder and its user; both may be empty."""
+    folder, user = chosen_folder(page), (page.form or page.query).get("user", "")
+    return Profile(page.store, user=user or None, folder=folder), folder, user
 
 
 def _path(entry: ProfileEntry) -> str:
@@ -108,12 +120,11 @@ def _anchor(citation: str) -> str:
     return citation.partition("#")[2]
 
 
-def _address(user: str) -> str:
-    return f"{ADDRESS}?{urlencode({'user': user})}" if user else ADDRESS
-
-
-def _number(text: str) -> int:
-    return int(text[:9]) if text.isdecimal() else 0
+def _back(page: Page, folder: str, user: str) -> str:
+    """Return the address that a change goes back to: the part of the list that it came from."""
+    given: str = page.form.get("back", "")
+    is_own = given.partition("?")[0] == ADDRESS
+    return given if is_own else memory_address(ADDRESS, folder=folder, user=user)
 
 
 ROUTES = [

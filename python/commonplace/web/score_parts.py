@@ -1,4 +1,4 @@
-"""Parts of a score: what each word of a query adds to a hit, read from `Store.explain`."""
+"""Parts of a score: what each word of a query adds to a hit, and the session, as shares."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-_WORD = re.compile(r" *([\d.]+) = (.+?)(: not in it)?; in (\d+) documents?")
-_FIELD = re.compile(r" +[\d.]+ of tf~ = (\w+): ")
-_RESCORE = re.compile(r"([\d.]+) = session rescoring")
+from commonplace.errors import NotFound, QueryError
+
+if TYPE_CHECKING:
+    from commonplace._core import Explanation
+    from commonplace.store import Store
+
 SESSION = ""
 """The name of what the session adds: its other messages, and those beside it."""
 
 
 @dataclass
 class ScorePart:
-    """What one word adds: its share of all parts (0…1), and where it was found."""
+    """What one word adds: its share of the score (0…1), and where it was found."""
 
     name: str
     amount: float
@@ -25,33 +29,40 @@ class ScorePart:
     share: float = 0.0
 
 
-def score_parts(explained: str, query: str = "") -> list[ScorePart]:
+def score_parts(explained: Explanation, query: str = "") -> list[ScorePart]:
     r"""Return the parts of a score, in the order of the query; words that are missing add 0.
 
     Args:
-        explained: What `Store.explain` returns. Of a turn the parts of prompt and reply are added.
+        explained: What `Store.explanation` returns. Of a turn the parts of prompt and reply are
+            added.
         query: Words are named as they stand there, and not by their stems.
 
-    >>> told = "a.md#L1 scores 3.0\n3.0 = tea; in 4 documents\n    0.9 of tf~ = body: weight 1\n"
-    >>> [(part.name, part.share, part.fields) for part in score_parts(told)]
-    [('tea', 1.0, ['body'])]
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> _ = store.write("a.md", "Ferries.\n")
+    >>> explained = store.explanation("ferries", "a.md#L1")
+    >>> [(part.name, part.share, part.fields) for part in score_parts(explained, "ferries")]
+    [('ferries', 1.0, ['body'])]
     """
     parts: dict[str, ScorePart] = {}
-    current: ScorePart | None = None
-    for line in explained.splitlines():
-        if word := _WORD.fullmatch(line):
-            name = _as_typed(word[2], query)
-            current = parts.setdefault(name, ScorePart(name, 0.0, int(word[4])))
-            current.amount += float(word[1])
-        elif (found := _FIELD.match(line)) and current is not None:
-            if found[1] not in current.fields:
-                current.fields.append(found[1])
-        elif rescored := _RESCORE.match(line):
-            parts[SESSION] = ScorePart(SESSION, float(rescored[1]), 0)
-    whole = sum(part.amount for part in parts.values())
+    for word in explained.words:
+        name = _as_typed(word.name, query)
+        part = parts.setdefault(name, ScorePart(name, 0.0, word.documents))
+        part.amount += word.score
+        part.fields += [one for one in word.fields if one not in part.fields]
+    if explained.session:
+        parts[SESSION] = ScorePart(SESSION, explained.session, 0)
     for part in parts.values():
-        part.share = part.amount / whole if whole else 0.0
+        part.share = part.amount / explained.score if explained.score else 0.0
     return [*parts.values()]
+
+
+def explained_parts(store: Store, query: str, citation: str) -> list[ScorePart]:
+    """Return the parts of the score of what is cited; none where it is gone, or archived."""
+    try:
+        return score_parts(store.explanation(query, citation), query)
+    except (NotFound, QueryError):
+        return []
 
 
 def bar(parts: Sequence[ScorePart], width: float) -> list[tuple[float, float, int]]:

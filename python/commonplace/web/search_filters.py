@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import SearchFilter
 from commonplace.errors import QueryError
+from commonplace.web.session_table import shared_sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from commonplace.store import Store
     from commonplace.web.page import Page
 
 SYSTEMS = {
@@ -64,8 +63,12 @@ def choices(page: Page) -> list[Choice]:
     return found
 
 
-def given_filter(query: Mapping[str, str]) -> SearchFilter:
+def given_filter(query: Mapping[str, str], folders: Iterable[str] = ()) -> SearchFilter:
     """Return the search filter that the fields of an address make.
+
+    Args:
+        query: The fields.
+        folders: Where memories lie beside the root.
 
     Raises:
         QueryError: Nothing can pass it.
@@ -82,7 +85,9 @@ def given_filter(query: Mapping[str, str]) -> SearchFilter:
         if system not in SYSTEMS:
             raise QueryError(f"there is no memory system {system!r:.40}")
         # what a system keeps are notes, beside the transcripts of the same sessions
-        fields |= {"prefix": [*SYSTEMS[system][1]], "source": fields.get("source", "note")}
+        places = SYSTEMS[system][1]
+        below = [f"{folder}/{place}" for folder in folders for place in places]
+        fields |= {"prefix": [*places, *below], "source": fields.get("source", "note")}
     if project:
         fields["prefix"] = [f"sessions/{project}"]
     return SearchFilter(**fields)
@@ -90,15 +95,4 @@ def given_filter(query: Mapping[str, str]) -> SearchFilter:
 
 def _projects(page: Page) -> list[str]:
     """Return the projects with most sessions, by name."""
-    return sorted([*project_counts(page.frame.shared, page.store)][:MOST_PROJECTS])
-
-
-def project_counts(shared: dict[str, Any], store: Store) -> dict[str, int]:
-    """Return how many sessions each project has, the largest first."""
-    revision = store.revision()
-    known = shared.get("projects")
-    if known is None or known[0] != revision:
-        counts = Counter(one.project for one in store.sessions() if one.project)
-        known = shared["projects"] = revision, dict(counts.most_common())
-    counted: dict[str, int] = known[1]
-    return counted
+    return sorted([*shared_sessions(page.frame).of().projects][:MOST_PROJECTS])

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace.web.addresses import lines_address
+from commonplace.web.memory_place import known_folders
+from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route, whole_number
-from commonplace.web.score_parts import ScorePart, bar, score_parts
+from commonplace.web.score_parts import ScorePart, bar, explained_parts
 from commonplace.web.search_filters import choices, given_filter
+from commonplace.web.session_table import shared_sessions
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from commonplace._core import Hit
+    from commonplace._core import Hit, SearchFilter
 
 TITLE, ADDRESS = "Search", "/"
 FEW, MANY = 20, 200
@@ -39,11 +42,17 @@ def search(page: Page) -> Response:
     query = page.query.get("q", "").strip()
     limit = min(max(whole_number(page.query.get("n", str(FEW))), 1), MANY)
     results: list[Result] = []
-    values: dict[str, Any] = {"query": query, "results": results, "more": None, "notes": []}
+    values: dict[str, Any] = {
+        "query": query,
+        "results": results,
+        "more": None,
+        "notes": [],
+        "choices": choices(page),
+    }
     if query:
         began = time.perf_counter()
         # one more than is shown says whether there are more
-        hits = page.store.search(query, limit + 1, filter=given_filter(page.query))
+        hits = page.store.search(query, limit + 1, filter=_filter(page))
         results += [_result(page, query, hit, hits[0].score) for hit in hits[:limit]]
         values |= {
             "notes": hits.notes,
@@ -54,19 +63,18 @@ def search(page: Page) -> Response:
             values["more"] = page.address(n=str(min(limit + 2 * FEW, MANY)))
     if page.is_part:
         return page.render("search_results.html", **values)
-    return page.render("search.html", choices=choices(page), counts=lambda: _counts(page), **values)
+    return page.render("search.html", counts=lambda: _counts(page), **values)
+
+
+def _filter(page: Page) -> SearchFilter:
+    folders = known_folders(page) if page.query.get("system") else ()
+    return given_filter(page.query, folders)
 
 
 def _counts(page: Page) -> tuple[int, int, int]:
-    """Return how many notes, sessions and messages there are, once for each state of the store."""
-    revision = page.store.revision()
-    known = page.frame.shared.get("counts")
-    if known is None or known[0] != revision:
-        state = page.store.status()
-        known = revision, (state.notes, state.transcripts, state.messages)
-        page.frame.shared["counts"] = known
-    counted: tuple[int, int, int] = known[1]
-    return counted
+    """Return how many notes, sessions and messages there are."""
+    listed = shared_sessions(page.frame).of()
+    return shared_index(page.frame).notes(), len(listed.sessions), listed.messages
 
 
 def _result(page: Page, query: str, hit: Hit, best: float) -> Result:
@@ -74,7 +82,8 @@ def _result(page: Page, query: str, hit: Hit, best: float) -> Result:
         kind = "turn" if hit.is_turn else "message"
     else:
         kind = "statement" if hit.text.lstrip().startswith(("- ", "* ", "+ ")) else "note"
-    parts = score_parts(page.store.explain(query, hit.citation), query)
+    # of what is archived no parts are known
+    parts = [] if hit.archived else explained_parts(page.store, query, hit.citation)
     width = BAR * hit.score / best if best > 0 else 0.0
     return Result(hit, kind, lines_address(hit), parts, bar(parts, width))
 

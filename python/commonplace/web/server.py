@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import webbrowser
+from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from commonplace.doors.listening import LOOPBACK, listening
+from commonplace.errors import CommonplaceError
 from commonplace.web.application import application
 from commonplace.web.note_index import shared_index
 from commonplace.web.safety import OPEN
+from commonplace.web.session_table import shared_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.store import Store
+    from commonplace.web.page import Frame
 
 __all__ = ["LOOPBACK", "listening", "serve"]
 
@@ -45,7 +51,7 @@ def serve(
         app = application(store, port=own, read_only=read_only)
         link = f"http://{LOOPBACK}:{own}{OPEN}?token={app.state.frame.access.token}"
         # made before it is asked for: of very many notes it takes seconds
-        shared_index(app.state.frame).refresh_later()
+        Thread(target=prepare, args=[app.state.frame], daemon=True).start()
         told(link)
         if opens:
             webbrowser.open(link)
@@ -53,3 +59,15 @@ def serve(
             app, log_level="warning", access_log=False, server_header=False, lifespan="off"
         )
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def prepare(frame: Frame) -> None:
+    """Make what all requests share; this process is to serve pages alone."""
+    # of a store that is closed meanwhile nothing more is asked
+    with suppress(CommonplaceError, ValueError):
+        index = shared_index(frame)
+        shared_sessions(frame).of()
+        index.wait()
+        # what stays as long as the process need not be looked at by each garbage collection
+        gc.collect()
+        gc.freeze()

@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commonplace.errors import QueryError
-from commonplace.web import conversation_page
+from commonplace.web import conversation_page, import_page
 from commonplace.web.page import Page, page_route
-from commonplace.web.search_filters import project_counts
+from commonplace.web.session_table import day_of, shared_sessions
 from commonplace.web.timeline import timeline
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from commonplace._core import Session
-    from commonplace.store import Store
 
 TITLE, ADDRESS = "Sessions", "/sessions"
 FEW = 60
 
 
-@dataclass(frozen=True)
-class Listed:
-    """All sessions of one project, or of all, in the order of the list."""
-
-    sessions: list[Session]
-    counts: dict[str, tuple[int, int]]
-    """Sessions and messages by day."""
-
-
 def sessions(page: Page) -> Response:
     """Return a page of the list of sessions, newest first."""
     project = page.query.get("project") or None
-    listed = _listed(page.frame.shared, page.store, project)
-    years = sorted({int(day[:4]) for day in listed.counts}, reverse=True)
+    table = shared_sessions(page.frame)
+    listed = table.of(project)
+    years = sorted({int(day[:4]) for day in listed.by_day}, reverse=True)
     day = page.query.get("day", "")
     year = _year(page.query.get("year") or day[:4], years)
     shown = listed.sessions
@@ -52,40 +40,14 @@ def sessions(page: Page) -> Response:
         days=_by_day(part),
         total=len(shown),
         project=project,
-        projects=project_counts(page.frame.shared, page.store),
+        projects=table.of().projects,
         day=day,
         years=years,
-        timeline=timeline(year, listed.counts) if years else None,
+        timeline=timeline(year, listed.by_day) if years else None,
         parents={one.id for one in part},
         after=part[-1].path if start + FEW < len(shown) else None,
         is_later=start > 0,
     )
-
-
-def day_of(session: Session) -> str:
-    """Return the day of the last message of a session, where this machine is."""
-    last = session.ended or session.started or session.modified
-    # a stray time may be before the year 1000, which strftime writes with fewer digits
-    year, month, day, *_ = time.localtime(last)
-    return f"{min(max(year, 1), 9999):04}-{month:02}-{day:02}"
-
-
-def _listed(shared: dict[str, Any], store: Store, project: str | None) -> Listed:
-    """Return the sessions, from the last time where nothing has changed since."""
-    revision = store.revision()
-    known: dict[str | None, Listed]
-    seen, known = shared.get("sessions", (None, {}))
-    if seen != revision:
-        known = {}
-        shared["sessions"] = revision, known
-    if project not in known:
-        found = store.sessions(project=project)
-        days: defaultdict[str, list[int]] = defaultdict(list)
-        for one in found:
-            days[day_of(one)].append(one.messages)
-        counts = {day: (len(messages), sum(messages)) for day, messages in days.items()}
-        known[project] = Listed(found, counts)
-    return known[project]
 
 
 def _year(given: str, years: Sequence[int]) -> int:
@@ -114,4 +76,4 @@ def _by_day(part: Sequence[Session]) -> list[tuple[str, list[Session]]]:
     return found
 
 
-ROUTES = [page_route(ADDRESS, sessions), *conversation_page.ROUTES]
+ROUTES = [page_route(ADDRESS, sessions), *conversation_page.ROUTES, *import_page.ROUTES]

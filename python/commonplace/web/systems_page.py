@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -17,6 +16,7 @@ from commonplace.memories.overview_and_detail.detail import parse_detail
 from commonplace.memories.overview_and_detail.folder import WORKING_MEMORY, folders_with_memory
 from commonplace.memories.world_and_agents.listing import agents as agents_of
 from commonplace.memories.world_and_agents.listing import diary, world
+from commonplace.web.memory_place import after, chosen_folder
 from commonplace.web.page import Page, page_route
 
 if TYPE_CHECKING:
@@ -33,13 +33,14 @@ LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 def agents(page: Page) -> Response:
     """Return the shared world beside the memory and the diary of one agent."""
-    store = page.store
-    known = agents_of(store)
+    store, folder = page.store, chosen_folder(page)
+    known = agents_of(store, folder)
     agent = page.query.get("agent") or (known[0] if known else "")
     if known and agent not in known:
         raise NotFound(page.text("There is no such page."))
-    shared = world(store, limit=RENDERED + 1, after=page.query.get("after", ""))
-    days = diary(store, agent) if agent else []
+    shared = world(store, folder, limit=RENDERED + 1, after=page.query.get("after", ""))
+    days = diary(store, agent, folder) if agent else []
+    memory_path = f"{folder}/agents/{agent}/MEMORY.md".lstrip("/")
     until = page.query.get("until", "")
     older = [one for one in days if not until or one[0].isoformat() <= until]
     return page.render(
@@ -50,8 +51,9 @@ def agents(page: Page) -> Response:
         more_world=page.address(after=shared[RENDERED - 1].path)
         if len(shared) > RENDERED
         else None,
-        memory_path=f"agents/{agent}/MEMORY.md",
-        memory=_text(page, f"agents/{agent}/MEMORY.md") if agent else "",
+        folder=folder,
+        memory_path=memory_path,
+        memory=_text(page, memory_path) if agent else "",
         diary=[(day, path, _text(page, path)) for day, path in older[:DAYS]],
         more_days=page.address(until=older[DAYS][0].isoformat()) if len(older) > DAYS else None,
     )
@@ -60,17 +62,20 @@ def agents(page: Page) -> Response:
 def layers(page: Page) -> Response:
     """Return the entries of a layer, newest first, and what of it was compacted into what."""
     # what it has read of the notes it keeps until they change
-    memory: FourLayers = page.frame.shared.setdefault("four layers", FourLayers(page.store))
+    folder = chosen_folder(page)
+    memories: dict[str, FourLayers] = page.frame.shared.setdefault("four layers", {})
+    memory = memories.setdefault(folder, FourLayers(page.store, folder))
     asked = page.query.get("layer", "")
     layer: Layer = next((one for one in LAYERS if one == asked), "episodic")
     archived = page.query.get("archived") == "1"
     counts = [(one, len(memory.cited(one)), len(memory.archived(one))) for one in LAYERS]
     held = (memory.archived if archived else memory.cited)(layer)[::-1]
-    start = _place(held, page.query.get("after", ""))
+    start = after(held, page.query.get("after", ""), lambda one: one[1])
     shown = held[start : start + MOST]
     more = len(held) > start + MOST
     return page.render(
         "layers.html",
+        folder=folder,
         counts=counts,
         layer=layer,
         archived=archived,
@@ -140,23 +145,28 @@ def session(page: Page) -> Response:
 
 def episodes(page: Page) -> Response:
     """Return the months, and the entries of one."""
-    known = months(page.store)
+    folder = chosen_folder(page)
+    known = months(page.store, folder)
     name = page.query.get("month") or (known[0].name if known else "")
     month = next((one for one in known if one.name == name), None)
     if known and month is None:
         raise NotFound(page.text("There is no such page."))
     found = list(episodes_of(page.store, month)) if month else []
-    start = int(start) if (start := page.query.get("start", "")[:9]).isdecimal() else 0
+    start = after(found, page.query.get("after", ""), lambda one: one.citation)
+    shown = found[start : start + RENDERED]
     more = len(found) > start + RENDERED
-    facts = [one for one in page.store.list("facts") if one.kind == "note"]
+    behind = page.query.get("facts", "")
+    listed = page.store.list(f"{folder}/facts".lstrip("/"))
+    facts = [one for one in listed if one.kind == "note" and one.path > behind]
     return page.render(
         "episodes.html",
+        folder=folder,
         months=known,
         month=month,
-        episodes=found[start : start + RENDERED],
+        episodes=shown,
         facts=facts[:MOST],
-        more_facts=max(0, len(facts) - MOST),
-        after=page.address(start=str(start + RENDERED)) if more else None,
+        more_facts=page.address(facts=facts[MOST - 1].path) if len(facts) > MOST else None,
+        after=page.address(after=shown[-1].citation) if more else None,
     )
 
 
@@ -172,12 +182,6 @@ def _text(page: Page, path: str) -> str:
         return ""
     except CommonplaceError as error:
         return str(error)
-
-
-def _place(held: Sequence[tuple[object, str]], after: str) -> int:
-    """Return where the entries behind a citation begin; at the first where it is gone."""
-    places = (number for number, (_, citation) in enumerate(held, 1) if citation == after)
-    return next(places, 0)
 
 
 def _moment(milliseconds: float) -> float | None:

@@ -4,6 +4,7 @@ mod allocator;
 mod descriptor;
 mod detached;
 mod engine;
+mod explanation;
 mod filter;
 mod forget;
 mod from_python;
@@ -35,6 +36,8 @@ mod _core {
         rank_candidates,
     };
     #[pymodule_export]
+    use super::explanation::{Explanation, WordScore};
+    #[pymodule_export]
     use super::filter::SearchFilter;
     #[pymodule_export]
     use super::forget::{Forgotten, Passage, Retained};
@@ -53,7 +56,7 @@ mod _core {
     #[pymodule_export]
     use super::redaction::redact;
     #[pymodule_export]
-    use super::results::{Entry, Message, Section, Status, Verified};
+    use super::results::{Entry, FileChanges, Message, Section, Status, Verified};
     #[pymodule_export]
     use super::sessions::Session;
     #[pymodule_export]

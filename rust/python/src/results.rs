@@ -8,7 +8,7 @@ use commonplace_core::store::sections::SectionEntry;
 use commonplace_core::store::transcript::LocatedMessage;
 use commonplace_core::store::{Store, status, verify};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 
 /// Milliseconds as the seconds that Python counts in.
 pub fn seconds(milliseconds: i64) -> f64 {
@@ -190,6 +190,32 @@ impl From<status::FileEntry> for Entry {
 impl Entry {
     fn __repr__(&self) -> String {
         format!("Entry({:?}, {} B)", self.path, self.size)
+    }
+}
+
+/// Which files have changed since a revision.
+#[pyclass(frozen, get_all, module = "commonplace")]
+pub struct FileChanges {
+    pub revision: u64,
+    pub is_all: bool,
+    pub changed: Py<PyList>,
+    pub gone: Vec<String>,
+}
+
+impl FileChanges {
+    /// Makes the Python object.
+    pub fn new(py: Python<'_>, changes: status::FileChanges) -> PyResult<Self> {
+        let status::FileChanges { revision, is_all, changed, gone } = changes;
+        let entries: Vec<Entry> = changed.into_iter().map(Entry::from).collect();
+        Ok(Self { revision, is_all, changed: PyList::new(py, entries)?.unbind(), gone })
+    }
+}
+
+#[pymethods]
+impl FileChanges {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (changed, gone) = (self.changed.bind(py).len(), self.gone.len());
+        format!("FileChanges({changed} changed, {gone} gone)")
     }
 }
 

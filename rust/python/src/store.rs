@@ -18,13 +18,14 @@ use pyo3::prelude::*;
 use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::engine::{CollectionStats, EngineDocument, Row, archived_place};
+use crate::explanation::Explanation;
 use crate::filter::SearchFilter;
 use crate::forget::{Forgotten, Retained, rules};
 use crate::from_python::{ABSENT, Count, Text, Timestamp, Unit, Weights, expected};
 use crate::grep::Grep;
 use crate::hit::{Hit, Hits};
 use crate::import::{import, import_sessions};
-use crate::results::{Entry, Message, Section, Status, Verified};
+use crate::results::{Entry, FileChanges, Message, Section, Status, Verified};
 use crate::sessions::Session;
 use crate::write_results::{ImportReport, Imported, Revision, Written};
 
@@ -274,6 +275,12 @@ impl Store {
         self.call(py, |store, interrupt| store.revision(interrupt))
     }
 
+    #[pyo3(signature = (since = None))]
+    fn changes(&self, py: Python<'_>, since: Option<u64>) -> PyResult<FileChanges> {
+        let changes = self.call(py, |store, interrupt| store.changes(since, interrupt))?;
+        FileChanges::new(py, changes)
+    }
+
     fn message(&self, py: Python<'_>, path: Text, line: Count) -> PyResult<Message> {
         let located = self.call(py, |store, interrupt| store.message(&path, line.0, interrupt))?;
         Ok(Message::new(&path, located))
@@ -395,8 +402,10 @@ impl Store {
         Ok(SearchFilter { filter })
     }
 
-    fn explain(&self, py: Python<'_>, query: Text, citation: Text) -> PyResult<String> {
-        self.call(py, |store, interrupt| store.explain(&query, &citation, interrupt))
+    fn explanation(&self, py: Python<'_>, query: Text, citation: Text) -> PyResult<Explanation> {
+        let explained =
+            self.call(py, |store, interrupt| store.explain(&query, &citation, interrupt))?;
+        Ok(Explanation::from(explained))
     }
 
     #[pyo3(signature = (

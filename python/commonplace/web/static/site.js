@@ -42,6 +42,16 @@ function liveSearch(form) {
     event.target.classList.toggle("on", event.target.value !== "");
     ask();
   });
+  // a chosen filter is a link without it; its list says so too
+  shown.addEventListener("click", (event) => {
+    const chip = event.target.closest("[data-filter]");
+    if (!chip || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const list = form.elements[chip.dataset.filter];
+    list.value = "";
+    list.dispatchEvent(new Event("change", { bubbles: true }));
+    list.focus();
+  });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     await ask();

@@ -7,6 +7,7 @@ pub mod archived;
 mod bad_lines;
 mod build;
 mod build_batches;
+pub mod change_log;
 mod comparison;
 mod doc_ids;
 pub mod doc_table;
@@ -41,6 +42,7 @@ pub use crate::catalog::session_zones::ZONE_DOCS;
 
 use crate::catalog::archived::ArchivedFiles;
 use crate::catalog::build_batches::PART_BYTES;
+use crate::catalog::change_log::ChangeLog;
 use crate::catalog::extract::Corpus;
 use crate::files::racy_stat::FsClock;
 use crate::index::bm25f::Weights;
@@ -99,6 +101,8 @@ pub struct Catalog {
     pub packings: u64,
     /// Another number, of this process, each time that what it holds of any file has changed.
     pub revision: u64,
+    /// The last changes of files.
+    pub changes: ChangeLog,
 }
 
 impl Catalog {
@@ -131,6 +135,7 @@ impl Catalog {
             packing: None,
             packings: 0,
             revision: update::next_revision(),
+            changes: ChangeLog::new(),
         }
     }
 

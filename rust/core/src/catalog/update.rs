@@ -125,6 +125,10 @@ impl Catalog {
             self.reordered |= !documents.iter().filter(|&&number| number < packed).is_sorted();
         }
         let file_meta = &mut self.files[file as usize];
+        let before = (file_meta.stat.size, file_meta.stat.mtime_ns);
+        if changed || moved || !same || before != (stat.size, stat.mtime_ns) {
+            self.changes.push(path);
+        }
         file_meta.stat = stat;
         file_meta.progress = reading.progress;
         file_meta.summary = self.labels.intern(&reading.summary);
@@ -163,6 +167,7 @@ impl Catalog {
             return false;
         };
         self.revision = next_revision();
+        self.changes.push(path);
         let file = &mut self.files[at as usize];
         for document in std::mem::take(&mut file.documents).iter() {
             self.index.delete(document);

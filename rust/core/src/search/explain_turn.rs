@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::error::{Interrupt, Result};
 use crate::filter::SearchFilter;
 use crate::index::dictionary::expansion::Expander;
+use crate::search::explanation::{Explanation, WordScore};
 use crate::search::phrase::QueryPhrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
@@ -16,7 +17,7 @@ use crate::search::session_rescore::WINDOW;
 use crate::search::turn_rescore::OTHER;
 use crate::search::turns::{TurnFinder, Unit};
 
-/// Returns the score of the turn of a message and its explanation; none for a section of a note.
+/// Returns how the score of the turn of a message comes about; none for a section of a note.
 ///
 /// # Errors
 /// [`crate::error::Error::Interrupted`].
@@ -27,7 +28,7 @@ pub fn explain_turn(
     document: u32,
     text: &mut dyn FnMut(u32) -> Option<String>,
     interrupt: Interrupt<'_>,
-) -> Result<Option<(f32, String)>> {
+) -> Result<Option<Explanation>> {
     let mut scorer = QueryScorer::new(catalog, None, interrupt);
     plan(&mut scorer, catalog, expander, query, &mut SearchResult::default())?;
     let phrases = QueryPhrases::new(query, catalog, expander, interrupt)?;
@@ -41,16 +42,25 @@ pub fn explain_turn(
          words to the power of 3/4\n",
         turn.score
     );
+    let mut words = Vec::new();
+    let scores = [turn.prompt, turn.reply].into_iter().flatten().map(|(_, weighted)| weighted);
+    let higher = scores.fold(0.0, f32::max);
     for (what, part) in [("prompt", turn.prompt), ("reply", turn.reply)] {
         let Some((message, weighted)) = part.filter(|(_, weighted)| *weighted > 0.0) else {
             // writing to a String cannot fail
             let _ = writeln!(lines, "0 = {what}");
             continue;
         };
-        let (alone, words) = scorer.explain(message);
+        let alone = scorer.explain(message);
         let line = catalog.docs[message as usize].line;
-        let _ = writeln!(lines, "{weighted:.4} = {what}, line {line}: {alone:.4} of its words");
-        lines.extend(words.lines().map(|line| format!("    {line}\n")));
+        let of_words = alone.score;
+        let _ = writeln!(lines, "{weighted:.4} = {what}, line {line}: {of_words:.4} of its words");
+        lines.extend(alone.text.lines().map(|line| format!("    {line}\n")));
+        let share = weighted / of_words * if weighted < higher { OTHER } else { 1.0 };
+        words.extend(alone.words.into_iter().map(|word| {
+            let score = word.score * share;
+            WordScore { score, ..word }
+        }));
     }
     let filter = SearchFilter::default();
     let found = search(catalog, expander, query, &filter, (WINDOW, Unit::Turn), text, interrupt)?;
@@ -61,8 +71,8 @@ pub fn explain_turn(
         .map(|(scored, _)| scored.score)
         .next();
     let by = rescored.map_or(0.0, |rescored| rescored - turn.score);
-    if by > 0.0 {
-        let _ = writeln!(lines, "{by:.4} = session rescoring (neighbours and session)");
-    }
-    Ok(Some((turn.score + by, lines)))
+    let text = lines;
+    let mut explanation = Explanation { score: turn.score, words, text, ..Explanation::default() };
+    explanation.add_session(by);
+    Ok(Some(explanation))
 }

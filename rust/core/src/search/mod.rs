@@ -4,8 +4,8 @@ pub mod collection_stats;
 mod combined_list;
 mod confidence;
 mod doc_filter;
-mod explain;
 mod explain_turn;
+pub mod explanation;
 mod phrase;
 pub mod query;
 mod query_concept;
@@ -29,6 +29,7 @@ use crate::index::topk::top_k;
 use crate::search::collection_stats::CollectionStats;
 use crate::search::doc_filter::DocFilter;
 pub use crate::search::explain_turn::explain_turn;
+use crate::search::explanation::Explanation;
 use crate::search::phrase::QueryPhrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
@@ -120,7 +121,7 @@ fn best(
     if scorer.is_stopped() { Err(Error::Interrupted) } else { Ok(best) }
 }
 
-/// Returns the score of one document and its explanation.
+/// Returns how the score of one document comes about.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
@@ -131,12 +132,12 @@ pub fn explain(
     document: u32,
     text: &mut dyn FnMut(u32) -> Option<String>,
     interrupt: Interrupt<'_>,
-) -> Result<(f32, String)> {
+) -> Result<Explanation> {
     let mut scorer = QueryScorer::new(catalog, None, interrupt);
     plan(&mut scorer, catalog, expander, query, &mut SearchResult::default())?;
-    let (score, mut lines) = scorer.explain(document);
+    let mut explanation = scorer.explain(document);
     if !has_speakers(catalog) {
-        return Ok((score, lines));
+        return Ok(explanation);
     }
     let phrases = QueryPhrases::new(query, catalog, expander, scorer.interrupt)?;
     let mut accept = |document| phrases.accept(document, text);
@@ -147,10 +148,8 @@ pub fn explain(
     let alone = score_of(&best);
     session_rescore::rescore(catalog, &mut best);
     let by = score_of(&best).zip(alone).map_or(0.0, |(rescored, alone)| rescored - alone);
-    if by > 0.0 {
-        lines += &format!("{by:.4} = session rescoring (neighbours and session)\n");
-    }
-    Ok((score + by, lines))
+    explanation.add_session(by);
+    Ok(explanation)
 }
 
 /// Returns the statistics of a catalog for a query: by these and those of other documents, all of

@@ -228,12 +228,15 @@ impl Store {
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        state.unreadable.remove(path);
+        if state.unreadable.remove(path).is_some() {
+            state.main.changes.push(path);
+        }
         state.skipped.remove(path);
         let changed = match read(&mut state.main, self.root(), path, interrupt) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => {
                 note_failure(state, path, error);
+                state.main.changes.push(path);
                 true
             }
             Ok(changed) => changed,

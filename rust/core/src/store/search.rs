@@ -8,6 +8,7 @@ use crate::files::file_kind::FileKind;
 use crate::files::walk::unlistable_note;
 use crate::filter::SearchFilter;
 use crate::search::collection_stats::CollectionStats;
+use crate::search::explanation::Explanation;
 use crate::search::query::Query;
 use crate::search::query_fields::{asked_filter, restrict};
 use crate::search::turns::Unit;
@@ -243,13 +244,18 @@ impl Store {
         Ok(())
     }
 
-    /// Writes how the score of a section, a message, or a turn comes about. A turn is cited by a
+    /// Returns how the score of a section, a message, or a turn comes about. A turn is cited by a
     /// range of lines.
     ///
     /// # Errors
     /// [`Error::Query`] for an empty query, or a citation that names nothing;
     /// [`Error::NotFound`] for a file that is not there.
-    pub fn explain(&self, text: &str, citation: &str, interrupt: Interrupt<'_>) -> Result<String> {
+    pub fn explain(
+        &self,
+        text: &str,
+        citation: &str,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Explanation> {
         let query = Query::parse(text)?;
         let (cited_path, line) = parse_citation(citation)?;
         let path = &*self.root().relative(cited_path)?;
@@ -278,7 +284,7 @@ impl Store {
             _ => None,
         };
         let line = catalog.docs[document as usize].line;
-        let (cited, (score, lines)) = match by_turn {
+        let (cited, explained) = match by_turn {
             Some(explained) => (citation.replacen(cited_path, path, 1), explained),
             None => (
                 format!("{path}#L{line}"),
@@ -290,7 +296,8 @@ impl Store {
             // the index is rebuilt first, and what is built is not damaged
             return self.explain(text, citation, interrupt);
         }
-        Ok(format!("{cited} scores {score:.4}\n{lines}"))
+        let text = format!("{cited} scores {:.4}\n{}", explained.score, explained.text);
+        Ok(Explanation { citation: cited, text, ..explained })
     }
 }
 

@@ -1,13 +1,13 @@
 //! Listing of files with their counts, and the status of a store.
 
-use crate::catalog::extract;
 use crate::catalog::file_reader::read_note;
+use crate::catalog::{Catalog, FileMeta, extract};
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::file_kind::FileKind;
 use crate::files::paths::is_below;
 use crate::files::root::Stat;
 use crate::messages::redaction::Redactions;
-use crate::store::Store;
+use crate::store::{IndexState, Store};
 use crate::text::encoding::as_text;
 
 /// A file as a listing shows it.
@@ -23,6 +23,19 @@ pub struct FileEntry {
     pub kind: FileKind,
     /// What a note says of itself in one line.
     pub summary: Option<String>,
+}
+
+/// Which files have changed since a revision.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileChanges {
+    /// The revision up to which these are all.
+    pub revision: u64,
+    /// Whether no earlier revision was known, so that `changed` has all files.
+    pub is_all: bool,
+    /// The files that are new or have changed, by path.
+    pub changed: Vec<FileEntry>,
+    /// Paths at which no file is any longer.
+    pub gone: Vec<String>,
 }
 
 /// Statistics of a store.
@@ -87,36 +100,59 @@ impl Store {
             self.root().walk("", interrupt)?;
             state = self.refresh(interrupt)?;
         }
-        let mut entries = Vec::new();
-        for file in state.main.files.iter().filter(|f| f.present && is_below(&f.path, prefix)) {
-            entries.push(FileEntry {
-                path: file.path.clone(),
-                size: file.stat.size,
-                modified_ns: file.stat.mtime_ns,
-                kind: file.kind,
-                summary: Some(state.main.labels.text(file.summary))
-                    .filter(|summary| !summary.is_empty() && file.kind == FileKind::Note)
-                    .map(str::to_owned),
-            });
+        self.entries_below(&state, prefix)
+    }
+
+    /// Returns the files that have changed since a revision that this has returned; without one, or
+    /// where it is too long ago, all files.
+    ///
+    /// # Errors
+    /// As for [`Self::list`].
+    pub fn changes(&self, since: Option<u64>, interrupt: Interrupt<'_>) -> Result<FileChanges> {
+        let state = self.refresh(interrupt)?;
+        let revision = state.main.changes.last();
+        let Some(paths) = since.and_then(|since| state.main.changes.since(since)) else {
+            let changed = self.entries_below(&state, "")?;
+            return Ok(FileChanges { revision, is_all: true, changed, gone: Vec::new() });
+        };
+        let mut found = FileChanges { revision, ..FileChanges::default() };
+        for path in paths {
+            let entry = match state.main.file(path) {
+                Some(file) => Some(entry(&state.main, file)),
+                None if state.unreadable.contains_key(path) => self.unread_entry(path)?,
+                None => None,
+            };
+            match entry {
+                Some(entry) => found.changed.push(entry),
+                None => found.gone.push(path.to_owned()),
+            }
         }
+        Ok(found)
+    }
+
+    /// Returns the files at and below a prefix, sorted by path.
+    fn entries_below(&self, state: &IndexState, prefix: &str) -> Result<Vec<FileEntry>> {
+        let files = state.main.files.iter().filter(|f| f.present && is_below(&f.path, prefix));
+        let mut entries: Vec<FileEntry> = files.map(|file| entry(&state.main, file)).collect();
         let unread = |path: &&String| {
             is_below(path, prefix) && !state.main.file(path).is_some_and(|file| file.present)
         };
         for path in state.unreadable.keys().filter(unread) {
-            let stat = match self.root().stat(path) {
-                Err(Error::NotFound { .. } | Error::Refused { .. }) => continue,
-                stat => stat?,
-            };
-            entries.push(FileEntry {
-                path: path.clone(),
-                size: stat.size,
-                modified_ns: stat.mtime_ns,
-                kind: FileKind::of(path),
-                summary: None,
-            });
+            entries.extend(self.unread_entry(path)?);
         }
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(entries)
+    }
+
+    /// Returns a file that cannot be read; `None` for one that is gone, or is no file by now.
+    fn unread_entry(&self, path: &str) -> Result<Option<FileEntry>> {
+        let stat = match self.root().stat(path) {
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => return Ok(None),
+            stat => stat?,
+        };
+        let (size, modified_ns) = (stat.size, stat.mtime_ns);
+        let (path, kind) = (path.to_owned(), FileKind::of(path));
+        Ok(Some(FileEntry { path, size, modified_ns, kind, summary: None }))
     }
 
     /// Lists without the index, which would take longer to open than the notes to read.
@@ -218,5 +254,18 @@ impl Store {
         status.watching = watch.is_some();
         drop(watch);
         Ok(status)
+    }
+}
+
+/// Returns an indexed file as a listing shows it.
+fn entry(catalog: &Catalog, file: &FileMeta) -> FileEntry {
+    let summary = Some(catalog.labels.text(file.summary));
+    let summary = summary.filter(|summary| !summary.is_empty() && file.kind == FileKind::Note);
+    FileEntry {
+        path: file.path.clone(),
+        size: file.stat.size,
+        modified_ns: file.stat.mtime_ns,
+        kind: file.kind,
+        summary: summary.map(str::to_owned),
     }
 }

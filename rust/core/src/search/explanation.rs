@@ -1,0 +1,84 @@
+//! Explanation of a score: what each word adds, as numbers, and the formula with its numbers as text.
+
+use std::fmt::Write;
+
+use crate::index::bm25f::Field;
+use crate::search::scoring::QueryScorer;
+
+/// How the score of a section, a message or a turn comes about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Explanation {
+    /// What is explained, as it is cited.
+    pub citation: String,
+    /// The score, which is the sum of the parts.
+    pub score: f32,
+    /// What each word adds; of a turn first those of the prompt, then those of the reply.
+    pub words: Vec<WordScore>,
+    /// What session rescoring adds.
+    pub session: f32,
+    /// The parts of the sum with the formula and its numbers, line by line.
+    pub text: String,
+}
+
+/// What a word of a query adds to a score.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WordScore {
+    /// The word as it was searched for: its stem, or a phrase.
+    pub name: String,
+    /// What it adds; 0 where it is not in the document.
+    pub score: f32,
+    /// How many documents have it.
+    pub doc_freq: u32,
+    /// The fields in which it is.
+    pub fields: Vec<&'static str>,
+}
+
+impl Explanation {
+    /// Adds what session rescoring adds, if it does.
+    pub(super) fn add_session(&mut self, by: f32) {
+        if by > 0.0 {
+            // writing to a String cannot fail
+            let _ = writeln!(self.text, "{by:.4} = session rescoring (neighbours and session)");
+            self.session = by;
+            self.score += by;
+        }
+    }
+}
+
+impl QueryScorer<'_> {
+    /// Returns the explanation of the score of one document.
+    pub fn explain(&self, document: u32) -> Explanation {
+        let mut explanation = Explanation::default();
+        for at in 0..self.concepts.len() {
+            let word = self.explain_word(at, document, &mut explanation.text);
+            explanation.score += word.score;
+            explanation.words.push(word);
+        }
+        explanation
+    }
+
+    fn explain_word(&self, at: usize, document: u32, text: &mut String) -> WordScore {
+        let found = self.list(at).find(document);
+        let concept = &self.concepts[at];
+        let (name, doc_freq) = (&concept.name, concept.doc_freq);
+        let mut word = WordScore { name: name.clone(), doc_freq, ..WordScore::default() };
+        // writing to a String cannot fail
+        let Some(profile) = found else {
+            let _ = writeln!(text, "0 = {name}: not in it; in {doc_freq} documents");
+            return word;
+        };
+        let lengths = self.catalog.index.lengths(document);
+        let mut parts = String::new();
+        word.score = self.parts(concept, lengths, profile, |part, weight, counts, frequency| {
+            parts += &format!("{name}{part}: ");
+            parts += &self.formula.explain(weight, frequency, counts, lengths, part.is_empty());
+            if part.is_empty() {
+                let fields = Field::ALL.into_iter().filter(|field| counts[*field as usize] > 0);
+                word.fields = fields.map(Field::name).collect();
+            }
+        });
+        let _ = writeln!(text, "{:.4} = {name}; in {doc_freq} documents", word.score);
+        text.extend(parts.lines().map(|line| format!("    {line}\n")));
+        word
+    }
+}
