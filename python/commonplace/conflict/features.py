@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 from functools import cache
+from math import sqrt
 from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.sequences import ngrams
 from commonplace.conflict.tables import read_table
 from commonplace.conflict.words import CHINESE, DENIALS, cached, content, light_removed, plain
 
@@ -28,7 +30,15 @@ LATIN = re.compile(r"[a-z][\w'-]{3,}", re.ASCII)
 SELF = re.compile(
     r"(?:the )?user\b(?!'s)|用户(?!的)|我(?!们?的?[爸妈哥姐弟妹爷奶老])|(?:i|we|i'm|i've)\b"
 )
+# Whose news are not the user's own; a partner's or a child's may be
+OTHERS = frozenset(
+    ["mother", "mother_in_law", "father", "parents", "sister", "brother", "grandparent"]
+    + ["grandchild", "relative", "customer"]
+)
 MINE = re.compile(r"(?:the )?user's\b|用户的|我的|(?:my|our)\b")
+
+# Length of the vector of words; each of the other features is 1
+WORDS_LENGTH = 5.0
 
 
 class Signs(NamedTuple):
@@ -138,8 +148,8 @@ def matching(patterns: dict[str, re.Pattern[str]], text: str) -> frozenset[str]:
 def first_words(clause: str) -> str:
     """Return a clause without the possessive at its beginning."""
     return re.sub(
-        r"^(?:(?:the )?user's|my|our|the|用户的?|我们?家?的?|把我?们?的?) ?"
-        r"(?:little|big|older|younger)? ?",
+        r"^(?:(?:the )?user's|my|our|the|用户的?|我们?家?的?|把我?们?的?|阿) ?"
+        r"(?:little|big|older|younger)? ?阿?",
         "",
         clause,
     )
@@ -168,28 +178,48 @@ def are_spelt_alike(old: Signs, new: Signs) -> bool:
 
 
 def features(old_text: str, new_text: str) -> dict[str, float]:
-    """Return the features of an old and a new statement, by name."""
+    """Return the features of an old and a new statement, by name.
+
+    Those of the words of the new one (`n:`), and of what it says of each attribute of the old one
+    (`a:`), make a vector of one length, whatever the length of the statement.
+    """
     old, new = signs(old_text), signs(new_text)
+    grams, tokens = ngrams(old_text, new_text)
+    names = [f"n:{gram}" for gram in grams]
+    names += [f"a:{name}:{token}" for name in old.one | old.many for token in set(tokens)]
+    found = dict.fromkeys(names, WORDS_LENGTH / sqrt(max(len(names), 1)))
+    return found | dict.fromkeys(of_signs(old, new), 1.0)
+
+
+def of_signs(old: Signs, new: Signs) -> set[str]:
+    """Return the features of what two statements are about and say."""
     about = common(old, new)
     marks = said_of(old, new)
-    found = dict.fromkeys(about | marks | {"zh" if new.chinese else "en"}, 1.0)
-    for one in about:
-        for mark in marks:
-            found[f"{one}*{mark}"] = 1.0
+    found = about | marks | {"zh" if new.chinese else "en"}
+    found |= {f"{one}*{mark}" for one in about for mark in marks}
     shared = (old.one & new.one) | (old.many & new.many)
     changed = new.signals & {"ended", "changed", "corrected"}
     alone = not new.signals & {"added", "brief"}
-    measured = "numbers" in about
     for name in shared:
-        found[f"about:{name}"] = 1.0
+        found.add(f"about:{name}")
         if changed and alone:
-            found[f"change:{name}"] = 1.0
-        if measured and name in load().measured:
-            found[f"number:{name}"] = 1.0
+            found.add(f"change:{name}")
+        if "numbers" in about and name in load().measured:
+            found.add(f"number:{name}")
     for name in old.sorts.keys() & new.sorts.keys():
         if new.sorts[name] - old.sorts[name]:
-            found[f"differ:{name}"] = 1.0
+            found.add(f"differ:{name}")
     return found
+
+
+def is_of_relative(old_text: str, new_text: str) -> bool:
+    """Say whether a new statement is about somebody whom the old one does not name.
+
+    >>> is_of_relative("User's phone is an iPhone", "gran got a pixel")
+    True
+    """
+    old, new = signs(old_text), signs(new_text)
+    return new.subject in OTHERS and not old.relatives
 
 
 def says_change(old_text: str, new_text: str) -> bool:
