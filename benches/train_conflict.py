@@ -22,10 +22,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import commonplace.conflict
 from benches.extraction_quality import FOLDER, read
@@ -33,6 +32,9 @@ from commonplace.conflict import LONGEST, UNDECIDED, by_rules, may_conflict
 from commonplace.conflict.candidates import StatementIndex
 from commonplace.conflict.features import features, signs
 from commonplace.conflict.topics import with_relative
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 AUTHORS = {
     "first": ["seen", "seen-3", "seen-zh", "seen-zh-2"],
@@ -133,18 +135,34 @@ def are_alike(first: str, second: str) -> bool:
 
 
 def written_for_training() -> Iterator[Pair]:
-    """Yield the pairs of `statements-seen.jsonl`, and unrelated ones."""
+    """Yield the pairs of `statements-seen.jsonl`, and unrelated ones.
+
+    Each of its lines is `stated`, statements that may be told of one person; `ends`, texts with the
+    numbers of the statements that they make untrue; and `holds`, what holds beside all of them.
+    """
     draw = random.Random(3)
     items = read(FOLDER / "statements-seen.jsonl")
     for item in items:
-        language = item["language"]
+        language, stated = item["language"], item["stated"]
         others = [one for one in items if one is not item and one["language"] == language]
-        for source, conflict, count in (("ends", True, 4), ("holds", False, 1)):
-            for new in item[source]:
-                for old in item["stated"]:
-                    yield Pair(old, new, conflict, source, language)
-                for other in draw.sample(others, count):
-                    yield Pair(draw.choice(other["stated"]), new, False, "unrelated", language)
+        for end in item["ends"]:
+            for number in end["of"]:
+                yield Pair(
+                    stated[number], end["text"], conflict=True, source="ends", language=language
+                )
+            yield from besides(end["text"], draw.sample(others, 4), language, draw)
+        for text in item["holds"]:
+            for old in stated:
+                yield Pair(old, text, conflict=False, source="holds", language=language)
+            yield from besides(text, draw.sample(others, 1), language, draw)
+
+
+def besides(new: str, items: Sequence[Any], language: str, draw: random.Random) -> Iterator[Pair]:
+    """Yield a text with a statement of each of some items, which it has nothing to do with."""
+    for item in items:
+        yield Pair(
+            draw.choice(item["stated"]), new, conflict=False, source="unrelated", language=language
+        )
 
 
 def messages() -> list[Pair]:

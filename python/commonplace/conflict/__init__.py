@@ -78,7 +78,8 @@ class Verdict:
     `reason` is a short stable code: `changed:<attribute>`, `denied`, `replaced` for a conflict that
     a rule finds, `likely:<attribute>` for one that the classifier finds where no rule decides;
     `same`, `detail` (one only says more), `scope`, `many` (both can hold), `unsure`, `vetoed` (the
-    embedder sees nothing in common), `unrelated` for none. The rest is filled as far as known.
+    embedder sees nothing in common), `unrelated` for none. `likelihood` is that of the classifier
+    for `likely:…`, else 1. The rest is filled as far as known.
     """
 
     conflict: bool
@@ -87,6 +88,7 @@ class Verdict:
     attribute: str = ""
     old_value: str = ""
     new_value: str = ""
+    likelihood: float = 1.0
 
 
 def compare(old: str, new: str, similarity: float | None = None) -> Verdict:
@@ -143,7 +145,8 @@ def without_embedder(old: str, new: str) -> Verdict:
     verdict = by_rules(old, new)
     if verdict.conflict or verdict.reason not in UNDECIDED or not may_conflict(old, new):
         return verdict
-    if not classifier.is_likely(old, new):
+    likely = classifier.likelihood(old, new)
+    if likely < classifier.least(new):
         return verdict
     about = classifier.attribute(old, new)
     return Verdict(
@@ -152,6 +155,7 @@ def without_embedder(old: str, new: str) -> Verdict:
         attribute=about,
         old_value=old,
         new_value=new,
+        likelihood=likely,
     )
 
 

@@ -12,6 +12,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from commonplace.conflict.features import features, signs
+from commonplace.conflict.words import CHINESE
 
 
 class Model(NamedTuple):
@@ -47,10 +48,9 @@ def likelihood(old: str, new: str) -> float:
     return 1 / (1 + math.exp(-score))
 
 
-def is_likely(old: str, new: str) -> bool:
-    """Say whether a new statement is likely enough to make an old one untrue."""
-    least = load().least["zh" if signs(new).chinese else "en"]
-    return likelihood(old, new) >= least
+def least(new: str) -> float:
+    """Return the likelihood from which on a new statement, by its language, ends an old one."""
+    return load().least["zh" if CHINESE.search(new) else "en"]
 
 
 def attribute(old: str, new: str) -> str:

@@ -32,13 +32,23 @@ SELF = re.compile(
 )
 # Whose news are not the user's own; a partner's or a child's may be
 OTHERS = frozenset(
-    ["mother", "mother_in_law", "father", "parents", "sister", "brother", "grandparent"]
-    + ["grandchild", "relative", "customer"]
+    [
+        "mother",
+        "mother_in_law",
+        "father",
+        "parents",
+        "sister",
+        "brother",
+        "grandparent",
+        "grandchild",
+        "relative",
+        "customer",
+    ]
 )
 MINE = re.compile(r"(?:the )?user's\b|用户的|我的|(?:my|our)\b")
 
 # Length of the vector of words; each of the other features is 1
-WORDS_LENGTH = 5.0
+WORDS_LENGTH = 8.0
 
 
 class Signs(NamedTuple):
@@ -59,6 +69,20 @@ class Signs(NamedTuple):
     # By signal, the words and the attributes of the clauses that have it
     said: dict[str, tuple[frozenset[str], frozenset[str]]]
     small: str
+
+
+class Attributes(NamedTuple):
+    """What a statement is about: attributes of one value, of several, and names by their sort."""
+
+    one: frozenset[str]
+    many: frozenset[str]
+    sorts: dict[str, frozenset[str]]
+    small: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the attributes."""
+        return self.one | self.many
 
 
 class Tables(NamedTuple):
@@ -99,14 +123,22 @@ def load() -> Tables:
 
 
 @cached
+def attributes(text: str) -> Attributes:
+    """Return what a statement is about, which an index needs of each; `signs` says more."""
+    tables = load()
+    small = expanded(" ".join(text.split()).replace("\u2019", "'")).casefold()
+    found = ((name, pattern.findall(small)) for name, pattern in tables.sort.items())
+    sorts = {name: frozenset(values) for name, values in found if values}
+    return Attributes(matching(tables.one, small), matching(tables.many, small), sorts, small)
+
+
+@cached
 def signs(text: str) -> Signs:
     """Return what a statement is about and says."""
     tables = load()
-    small = expanded(" ".join(text.split()).replace("\u2019", "'")).casefold()
+    one, many, sorts, small = attributes(text)
     bare = plain(text)
-    one, many, signals = (
-        matching(group, small) for group in (tables.one, tables.many, tables.signal)
-    )
+    signals = matching(tables.signal, small)
     clauses = [part.strip() for part in CLAUSE.split(small) if part and part.strip()]
     said: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
     for signal in signals & {"ended", "changed", "corrected", "added"}:
@@ -122,11 +154,7 @@ def signs(text: str) -> Signs:
     return Signs(
         one,
         many,
-        {
-            name: frozenset(found)
-            for name, pattern in tables.sort.items()
-            if (found := pattern.findall(small))
-        },
+        sorts,
         signals,
         content(bare) - tables.times,
         character_pairs(bare),

@@ -1,7 +1,7 @@
 """Token n-grams of a new statement in which what it shares with the old one is marked.
 
-"sold the civic" after "User drives a Honda Civic" reads `sold the S`, and any number reads `N`. So a
-phrase of change is the same whatever it is said of. English is read by words, Chinese by
+"sold the civic" after "User drives a Honda Civic" reads `sold the S`, and any number reads `N`. So
+a phrase of change is the same whatever it is said of. English is read by words, Chinese by
 characters.
 """
 
