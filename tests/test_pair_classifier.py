@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benches.extraction_quality import answers, score
 
-from commonplace.conflict import classifier, compare, may_conflict
+from commonplace.conflict import by_rules, classifier, compare, may_conflict
 from commonplace.conflict.candidates import StatementIndex
 from commonplace.conflict.features import features
 
@@ -45,10 +45,27 @@ def test_in_doubt_both_stay(old: str, new: str) -> None:
         ("User uses vim" + " and more" * 20, "vim's gone"),
         ("Alice uses vim", "Bob no longer uses vim"),
         ("User likes tea", "User likes cake"),
+        ("User prefers YAML", "Keep the JSON tag, drop the yaml one"),
     ],
 )
 def test_it_is_not_asked_of_code_long_texts_or_what_says_no_change(old: str, new: str) -> None:
     assert not may_conflict(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User works at Siemens", "We are getting this warning when starting uvicorn"),
+        ("User works as a developer", "we are getting this warning now: retired API"),
+        ("User works for Acme", "we are getting this warning at work with pandas now"),
+        ("User's phone is an iPhone", "gran got a pixel with huge icons"),
+        ("用户不抽烟", "我公公烟瘾大，阳台上全是烟头"),
+        ("用户住在香港", "阿妈住屯门，返去要个半钟"),
+        ("我家宽带是电信的", "手机卡是移动的，舍不得换号"),
+    ],
+)
+def test_a_fault_or_the_news_of_others_change_nothing(old: str, new: str) -> None:
+    assert not by_rules(old, new).conflict
 
 
 def test_every_weight_is_of_a_feature() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 SHORT_FORMS = [
     (re.compile(rf"(?<![\w'@./-])(?:{short})(?![\w'@/-])(?!\.\w)", re.IGNORECASE), long)
@@ -68,6 +69,7 @@ BARE_NAME = re.compile(r"^(?:name's|names) (?=[A-Za-z]+\b(?! (?:is|are)))", re.I
 BARE_FAVOURITE = re.compile(r"^favourite (?=[\w ]{2,20} (?:is|are)\b)", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def expanded(text: str) -> str:
     """Return an English sentence with the short forms of chats written out.
 

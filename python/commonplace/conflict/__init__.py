@@ -21,7 +21,7 @@ from commonplace.conflict.changes import (
     removed_value,
 )
 from commonplace.conflict.claims import CITIES, LIST, SLOT_SCOPE, Claim, read
-from commonplace.conflict.features import says_change
+from commonplace.conflict.features import is_of_relative, says_change
 from commonplace.conflict.tables import load
 from commonplace.conflict.topics import ended_topic, of_another_thing, with_relative
 from commonplace.conflict.words import (
@@ -39,8 +39,21 @@ from commonplace.conflict.words import (
 # Beyond this a text is no statement but a note, and is not taken apart.
 LONGEST = 300
 # The classifier knows chats, not documents or code
-LONGEST_LIKELY = 80
+LONGEST_LIKELY = 160
 CODE = re.compile(r"`|\w[/_]\w+[/_.]\w|\w\(\)|\*\*|\w=\w|://|--\w|[a-z][a-z]+[A-Z]\w+\(|\|")
+# A piece of code that is at hand: "keep the JSON tag"
+PIECE = re.compile(
+    r"\b(?:the|this|that|these|those) (?:[\w-]+ ){0,2}(?:tags?|structs?|fields?|functions?|methods?"
+    r"|imports?|params?|parameters?|headers?|decorators?|handlers?|brackets?)\b",
+    re.IGNORECASE,
+)
+# A report of a fault tells of no change: "we are getting this warning when starting flask"
+FAULT = re.compile(
+    r"\b(?:get(?:s|ting)?|got|see(?:ing|s)?|throws?|throwing|gives?|giving|shows?|raises?|hit(?:ting)?"
+    r"|with|this|following) (?:[\w-]+ ){0,3}?"
+    r"(?:warnings?|errors?|exceptions?|tracebacks?|stack ?traces?|segfaults?)\b",
+    re.IGNORECASE,
+)
 # The rules say nothing then, or are not sure
 UNDECIDED = {"unrelated", "unsure"}
 # Cosines of two sentences: below the one nothing is alike, above the other the topic is the same.
@@ -65,7 +78,8 @@ class Verdict:
     `reason` is a short stable code: `changed:<attribute>`, `denied`, `replaced` for a conflict that
     a rule finds, `likely:<attribute>` for one that the classifier finds where no rule decides;
     `same`, `detail` (one only says more), `scope`, `many` (both can hold), `unsure`, `vetoed` (the
-    embedder sees nothing in common), `unrelated` for none. The rest is filled as far as known.
+    embedder sees nothing in common), `unrelated` for none. `likelihood` is that of the classifier
+    for `likely:…`, else 1. The rest is filled as far as known.
     """
 
     conflict: bool
@@ -74,6 +88,7 @@ class Verdict:
     attribute: str = ""
     old_value: str = ""
     new_value: str = ""
+    likelihood: float = 1.0
 
 
 def compare(old: str, new: str, similarity: float | None = None) -> Verdict:
@@ -130,7 +145,8 @@ def without_embedder(old: str, new: str) -> Verdict:
     verdict = by_rules(old, new)
     if verdict.conflict or verdict.reason not in UNDECIDED or not may_conflict(old, new):
         return verdict
-    if classifier.likelihood(old, new) < classifier.load().least:
+    likely = classifier.likelihood(old, new)
+    if likely < classifier.least(new):
         return verdict
     about = classifier.attribute(old, new)
     return Verdict(
@@ -139,6 +155,7 @@ def without_embedder(old: str, new: str) -> Verdict:
         attribute=about,
         old_value=old,
         new_value=new,
+        likelihood=likely,
     )
 
 
@@ -147,6 +164,7 @@ def may_conflict(old: str, new: str) -> bool:
     return (
         max(len(old), len(new)) <= LONGEST_LIKELY
         and not CODE.search(old + new)
+        and not PIECE.search(new)
         and says_change(old, new)
         and not other_subject(old, new)
         and not of_another_thing(old, new)
@@ -155,6 +173,8 @@ def may_conflict(old: str, new: str) -> bool:
 
 def by_rules(old: str, new: str) -> Verdict:
     """Compare two statements by the rules alone."""
+    if is_of_relative(old, new) or (FAULT.search(new) and not FAULT.search(old)):
+        return Verdict(conflict=False, reason="unrelated")
     before, after = plain(old), plain(new)
     if verdict := word_for_word(before, after):
         return verdict

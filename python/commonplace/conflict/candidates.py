@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from commonplace.conflict import LONGEST
 from commonplace.conflict.claims import read
-from commonplace.conflict.features import signs
+from commonplace.conflict.features import attributes
 from commonplace.conflict.topics import topics_of
 from commonplace.conflict.words import content, plain
 
@@ -47,8 +47,8 @@ def keys_of(text: str) -> Keys:
     bare = plain(text)
     claims = frozenset((one.subject, one.attribute) for one in read(bare, text))
     topics = frozenset(("topic", one) for one in topics_of(text))
-    said = signs(text)
-    return Keys(claims | topics, content(bare), said.one | said.many | said.sorts.keys())
+    about = attributes(text)
+    return Keys(claims | topics, content(bare), about.one | about.many | about.sorts.keys())
 
 
 class StatementIndex:

@@ -1,6 +1,6 @@
 """Linear classifier of pairs of statements: how likely the new one makes the old one untrue.
 
-It decides where no rule does. The weights of `weights.toml` are those of a logistic regression;
+It decides where no rule does. The weights of `weights.txt` are those of a logistic regression;
 `benches/train_conflict.py` wrote them.
 """
 
@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from importlib import resources
 from typing import NamedTuple
 
 from commonplace.conflict.features import features, signs
-from commonplace.conflict.tables import read_table
+from commonplace.conflict.words import CHINESE
 
 
 class Model(NamedTuple):
     """Weights of the features; from the likelihood `least` on a pair conflicts."""
 
     bias: float
-    least: float
+    least: dict[str, float]
     weights: dict[str, float]
 
 
 @cache
 def load() -> Model:
-    """Read `weights.toml`."""
-    table = read_table("weights.toml")
-    return Model(table["bias"], table["least"], table["weights"])
+    """Read `weights.txt`: lines of a name and a number."""
+    source = resources.files("commonplace.conflict") / "weights.txt"
+    lines = source.read_text(encoding="utf-8").splitlines()
+    weights = {name: float(number) for name, _, number in (line.rpartition("\t") for line in lines)}
+    least = {language: weights.pop(f"least {language}") for language in ("en", "zh")}
+    return Model(weights.pop("bias"), least, weights)
 
 
 def likelihood(old: str, new: str) -> float:
@@ -42,6 +46,11 @@ def likelihood(old: str, new: str) -> float:
         value * model.weights.get(name, 0.0) for name, value in features(old, new).items()
     )
     return 1 / (1 + math.exp(-score))
+
+
+def least(new: str) -> float:
+    """Return the likelihood from which on a new statement, by its language, ends an old one."""
+    return load().least["zh" if CHINESE.search(new) else "en"]
 
 
 def attribute(old: str, new: str) -> str:

@@ -19,13 +19,17 @@ _PARTS = re.compile(r", (?:and )?| and |; |[，、；]|以?及|和")
 # Such a part belongs to the value before it.
 _ADVERBIAL = re.compile(
     r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"
-    r"|from|in|at|on|near|by|too|please|thanks)\b|因为|所以|自从|从|不是|而"
+    r"|from|in|at|on|near|by|too|please|thanks|right (?:by|at|in|on|next)|the (?:one|\d+)"
+    r"|nothing else|mostly|always \w+\Z|(?:about |for )?\d+ (?:years?|months?|weeks?)\Z"
+    r"|(?:first|second|third|fourth|fifth|final) year\Z)\b|因为|所以|自从|从|不是|而"
     r"|名?叫|[一二两三四五六七八九十几\d]+多?(?:岁|年|个月|斤)|在一起|离(?:公司|单位|学校|家|地铁)|一个月"
     r"|天天[喝吃玩用]\Z|一天[一二两三四五六七八九十半几\d]+[杯包根顿]\Z|.{1,4}的\Z",
     re.IGNORECASE,
 )
 # What is called so is gone with its name
 _NAMED = re.compile(r"名?叫(?!我)")
+# "a parrot, Kiwi"
+_APPOSED = re.compile(r"\b(?:an?|my|our|their) (?:[\w-]+ ){0,2}[\w-]+, (?P<name>[A-Z][a-z]+)(?!\w)")
 ENTANGLED = "it cannot be told apart from what else the entry says"
 
 
@@ -139,7 +143,8 @@ def _first(old: str, news: list[str], compare: Compare) -> Verdict:
     named = any(
         verdict and _NAMED.match(part) for part, verdict in zip(pieces, by_part, strict=True)
     )
-    if untrue and not named and any(_says_more(part) for part in true):
+    apposed = {found["name"] for found in _APPOSED.finditer(old)}
+    if untrue and not named and any(_says_more(part) for part in true if part not in apposed):
         return replace(untrue, reason=ENTANGLED)
     if found is None and (by_part[0] is not None or named):
         return untrue or verdicts[0]

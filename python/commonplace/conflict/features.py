@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 from functools import cache
+from math import sqrt
 from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.sequences import ngrams
 from commonplace.conflict.tables import read_table
 from commonplace.conflict.words import CHINESE, DENIALS, cached, content, light_removed, plain
 
@@ -28,7 +30,25 @@ LATIN = re.compile(r"[a-z][\w'-]{3,}", re.ASCII)
 SELF = re.compile(
     r"(?:the )?user\b(?!'s)|用户(?!的)|我(?!们?的?[爸妈哥姐弟妹爷奶老])|(?:i|we|i'm|i've)\b"
 )
+# Whose news are not the user's own; a partner's or a child's may be
+OTHERS = frozenset(
+    [
+        "mother",
+        "mother_in_law",
+        "father",
+        "parents",
+        "sister",
+        "brother",
+        "grandparent",
+        "grandchild",
+        "relative",
+        "customer",
+    ]
+)
 MINE = re.compile(r"(?:the )?user's\b|用户的|我的|(?:my|our)\b")
+
+# Length of the vector of words; each of the other features is 1
+WORDS_LENGTH = 8.0
 
 
 class Signs(NamedTuple):
@@ -49,6 +69,20 @@ class Signs(NamedTuple):
     # By signal, the words and the attributes of the clauses that have it
     said: dict[str, tuple[frozenset[str], frozenset[str]]]
     small: str
+
+
+class Attributes(NamedTuple):
+    """What a statement is about: attributes of one value, of several, and names by their sort."""
+
+    one: frozenset[str]
+    many: frozenset[str]
+    sorts: dict[str, frozenset[str]]
+    small: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the attributes."""
+        return self.one | self.many
 
 
 class Tables(NamedTuple):
@@ -89,14 +123,22 @@ def load() -> Tables:
 
 
 @cached
+def attributes(text: str) -> Attributes:
+    """Return what a statement is about, which an index needs of each; `signs` says more."""
+    tables = load()
+    small = expanded(" ".join(text.split()).replace("\u2019", "'")).casefold()
+    found = ((name, pattern.findall(small)) for name, pattern in tables.sort.items())
+    sorts = {name: frozenset(values) for name, values in found if values}
+    return Attributes(matching(tables.one, small), matching(tables.many, small), sorts, small)
+
+
+@cached
 def signs(text: str) -> Signs:
     """Return what a statement is about and says."""
     tables = load()
-    small = expanded(" ".join(text.split()).replace("\u2019", "'")).casefold()
+    one, many, sorts, small = attributes(text)
     bare = plain(text)
-    one, many, signals = (
-        matching(group, small) for group in (tables.one, tables.many, tables.signal)
-    )
+    signals = matching(tables.signal, small)
     clauses = [part.strip() for part in CLAUSE.split(small) if part and part.strip()]
     said: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
     for signal in signals & {"ended", "changed", "corrected", "added"}:
@@ -112,11 +154,7 @@ def signs(text: str) -> Signs:
     return Signs(
         one,
         many,
-        {
-            name: frozenset(found)
-            for name, pattern in tables.sort.items()
-            if (found := pattern.findall(small))
-        },
+        sorts,
         signals,
         content(bare) - tables.times,
         character_pairs(bare),
@@ -138,8 +176,8 @@ def matching(patterns: dict[str, re.Pattern[str]], text: str) -> frozenset[str]:
 def first_words(clause: str) -> str:
     """Return a clause without the possessive at its beginning."""
     return re.sub(
-        r"^(?:(?:the )?user's|my|our|the|用户的?|我们?家?的?|把我?们?的?) ?"
-        r"(?:little|big|older|younger)? ?",
+        r"^(?:(?:the )?user's|my|our|the|用户的?|我们?家?的?|把我?们?的?|阿) ?"
+        r"(?:little|big|older|younger)? ?阿?",
         "",
         clause,
     )
@@ -168,28 +206,48 @@ def are_spelt_alike(old: Signs, new: Signs) -> bool:
 
 
 def features(old_text: str, new_text: str) -> dict[str, float]:
-    """Return the features of an old and a new statement, by name."""
+    """Return the features of an old and a new statement, by name.
+
+    Those of the words of the new one (`n:`), and of what it says of each attribute of the old one
+    (`a:`), make a vector of one length, whatever the length of the statement.
+    """
     old, new = signs(old_text), signs(new_text)
+    grams, tokens = ngrams(old_text, new_text)
+    names = [f"n:{gram}" for gram in grams]
+    names += [f"a:{name}:{token}" for name in old.one | old.many for token in set(tokens)]
+    found = dict.fromkeys(names, WORDS_LENGTH / sqrt(max(len(names), 1)))
+    return found | dict.fromkeys(of_signs(old, new), 1.0)
+
+
+def of_signs(old: Signs, new: Signs) -> set[str]:
+    """Return the features of what two statements are about and say."""
     about = common(old, new)
     marks = said_of(old, new)
-    found = dict.fromkeys(about | marks | {"zh" if new.chinese else "en"}, 1.0)
-    for one in about:
-        for mark in marks:
-            found[f"{one}*{mark}"] = 1.0
+    found = about | marks | {"zh" if new.chinese else "en"}
+    found |= {f"{one}*{mark}" for one in about for mark in marks}
     shared = (old.one & new.one) | (old.many & new.many)
     changed = new.signals & {"ended", "changed", "corrected"}
     alone = not new.signals & {"added", "brief"}
-    measured = "numbers" in about
     for name in shared:
-        found[f"about:{name}"] = 1.0
+        found.add(f"about:{name}")
         if changed and alone:
-            found[f"change:{name}"] = 1.0
-        if measured and name in load().measured:
-            found[f"number:{name}"] = 1.0
+            found.add(f"change:{name}")
+        if "numbers" in about and name in load().measured:
+            found.add(f"number:{name}")
     for name in old.sorts.keys() & new.sorts.keys():
         if new.sorts[name] - old.sorts[name]:
-            found[f"differ:{name}"] = 1.0
+            found.add(f"differ:{name}")
     return found
+
+
+def is_of_relative(old_text: str, new_text: str) -> bool:
+    """Say whether a new statement is about somebody whom the old one does not name.
+
+    >>> is_of_relative("User's phone is an iPhone", "gran got a pixel")
+    True
+    """
+    old, new = signs(old_text), signs(new_text)
+    return new.subject in OTHERS and not old.relatives
 
 
 def says_change(old_text: str, new_text: str) -> bool:

@@ -10,6 +10,8 @@ from commonplace.conflict.tables import load
 
 CHINESE = re.compile(r"[\u3400-\u9fff]")
 MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+|[`*_\"“”「」]")
+# A row of a table with two cells, with or without its outer bars
+ROW = re.compile(r"^\|?\s*([^|:：]{1,30}?)\s*\|\s*([^|]+?)\s*\|?$")
 # Said of an hour it is part of the value
 HOURS = re.compile(r"(?:早上|晚上|上午|下午|中午|凌晨)(?=[一二三四五六七八九十两\d])")
 # "room A" and "room B" are two rooms
@@ -120,7 +122,12 @@ def is_extension(value: str, longer: str) -> bool:
 
 @cached
 def plain(text: str) -> str:
-    """Return a statement in one line of lower case, contractions and fillers resolved."""
+    """Return a statement in one line of lower case, contractions and fillers resolved.
+
+    >>> plain("Language | German")
+    'language: german'
+    """
+    text = ROW.sub(r"\1: \2", text.strip())
     text = expanded(MARK.sub("", " ".join(text.split())).replace("\u2019", "'"))
     text = LABEL.sub(r"-\1", text).casefold()
     for short, long in LONG_FORMS:

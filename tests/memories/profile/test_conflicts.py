@@ -85,3 +85,23 @@ def test_an_entry_that_cannot_be_taken_out_safely_is_left(
     assert receipt["replaced"] == []
     assert "was left where it is" in receipt["notes"][0]
     assert texts(memory) == ["User prefers light mode", "User prefers dark mode"]
+
+
+@pytest.mark.parametrize("row", ["Language | German", "| Language | German |"])
+def test_a_row_of_a_table_is_a_key_and_its_value(memory: Profile, row: str) -> None:
+    memory.remember(row, "preferences")
+    done = memory.remember("Language: English", "preferences")
+    assert [old["text"] for old in done["replaced"]] == [row]
+
+
+@pytest.mark.parametrize(
+    ("told", "ended"),
+    [
+        ("I'm vegan, 6 years", "I eat meat again"),
+        ("User lives in Aarhus, right by the harbour", "User moved to Odense"),
+        ("User got a parrot, Kiwi", "User sold the parrot"),
+    ],
+)
+def test_what_only_adds_to_a_statement_ends_with_it(memory: Profile, told: str, ended: str) -> None:
+    memory.remember(told, "identity")
+    assert [old["text"] for old in memory.remember(ended, "identity")["replaced"]] == [told]

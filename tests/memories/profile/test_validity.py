@@ -47,6 +47,23 @@ def test_what_was_true_may_be_true_again(memory: Profile, clock: Clock) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("told", "question", "was"),
+    [
+        (("User lives in Berlin", "User moved to Lisbon"), "我以前住哪", "User lives in Berlin"),
+        (("我住在北京", "我搬到上海了"), "where did I live before?", "我住在北京"),
+    ],
+)
+def test_the_past_is_found_in_another_language(
+    memory: Profile, clock: Clock, told: tuple[str, str], question: str, was: str
+) -> None:
+    memory.remember("User has a dog", "identity")
+    for text in told:
+        memory.remember(text, "identity")
+        clock.now += timedelta(days=10)
+    assert [one.text for one in memory.recall(question).found if one.until] == [was]
+
+
 def test_many_past_entries_hide_nothing(opened: Store, memory: Profile) -> None:
     past = "".join(
         f"- ~~User lives in Rome~~ <!-- META: since=2025-01-{day:02} until=2025-01-{day:02} -->\n"

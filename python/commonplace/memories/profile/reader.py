@@ -9,6 +9,7 @@ from datetime import date
 from itertools import islice
 
 from commonplace._core import Hit
+from commonplace.conflict.features import attributes
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
 from commonplace.memories.profile.marks import OWNER, Mark
@@ -108,6 +109,8 @@ class Reader:
                 found.setdefault(kept.citation, kept)
             if len(found) >= asked:
                 break
+        if past and not any(one.until and one.until < today for one in found.values()):
+            found = {**found, **self._past_of_same_attribute(query, today)}
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
@@ -116,6 +119,20 @@ class Reader:
                 "its front matter does not say `unit: item`"
             )
         return ProfileHits(tuple(best), tuple(notes))
+
+    def _past_of_same_attribute(self, query: str, today: date) -> dict[str, ProfileEntry]:
+        """Return what was true of an attribute that a question names in any language.
+
+        我以前住哪 finds "User lives in Berlin", with which it has no word in common.
+        """
+        asked = attributes(query)
+        found = (
+            profile_entry(path, entry)
+            for path, entry in self._pages.all()
+            if entry.mark.is_past(today)
+            and not asked.names.isdisjoint(attributes(entry.text).names)
+        )
+        return {one.citation: one for one in found}
 
     def _search(self, query: str, asked: int, is_true: Callable[[Mark], bool]) -> HybridHits:
         """Return hits of entries that are true, more than are asked for where there are."""

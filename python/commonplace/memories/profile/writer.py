@@ -44,6 +44,8 @@ SPEAKERS = (OWNER, "agent", "other", "document")
 
 # So many that the vectors find are compared with a new entry too
 CANDIDATES = 20
+# From this likelihood on a text that is kept for nothing else ends an entry
+SURE = 0.9
 
 
 class Writer:
@@ -163,19 +165,19 @@ class Writer:
         return _receipt(written, found[0].category, f"{path}#L{first}")
 
     def ends(self, content: str) -> bool:
-        """Return whether a text makes something untrue that the profile tells, by a rule.
+        """Return whether a text surely makes something untrue that the profile tells.
 
         What is not worth keeping for itself must not end anything on a mere likelihood.
         """
         compare = self._comparer()
 
-        def by_rules(old: str, new: str) -> Verdict:
+        def surely(old: str, new: str) -> Verdict:
             verdict = compare(old, new)
-            is_likely = verdict.reason.startswith("likely:")
-            return replace(verdict, conflict=False, reason="unsure") if is_likely else verdict
+            is_sure = verdict.likelihood >= SURE
+            return verdict if is_sure else replace(verdict, conflict=False, reason="unsure")
 
         return any(
-            compare_entry(entry.text, content, by_rules).untrue for _, entry in self._near(content)
+            compare_entry(entry.text, content, surely).untrue for _, entry in self._near(content)
         )
 
     def _end_elsewhere(
