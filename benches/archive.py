@@ -86,11 +86,8 @@ def make_ready(root: Path) -> float:
     with commonplace.open(root, watch=False) as store:
         engine = ArchiveEngine(store)
         began = time.perf_counter()
-        held = 0
-        for path in sorted(root.rglob("messages.jsonl")):
-            data = path.read_bytes()
-            engine.add(path.relative_to(root).as_posix(), data)
-            held += len(data)
+        found = sorted(root.rglob("messages.jsonl"))
+        engine.add_files(path.relative_to(root).as_posix() for path in found)
         engine.commit()
         return time.perf_counter() - began
 

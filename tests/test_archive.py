@@ -150,7 +150,9 @@ def terms(memory: Path, beginning: str) -> list[tuple[str, int]]:
     folder = memory / ".commonplace/archive/index"
     if not (folder / "meta.json").exists():
         return []
-    return tantivy.Index.open(str(folder)).searcher().terms_with_prefix("t", "w" + beginning)
+    searcher = tantivy.Index.open(str(folder)).searcher()
+    # as it is spelled, and that of a word which is its own stem
+    return [one for letter in "we" for one in searcher.terms_with_prefix("t", letter + beginning)]
 
 
 @pytest.mark.parametrize("at", [0, 3, 5])
@@ -217,6 +219,7 @@ KILLED = """
 import os, sys
 import commonplace
 from commonplace.engines.archive import ArchiveEngine as Engine
+from commonplace.engines.archive_list import ArchiveList
 
 at, steps = int(sys.argv[2]), [0]
 def dies(method):
@@ -231,8 +234,10 @@ def dies(method):
         return done
     return wrapped
 
-for name in ("add", "commit", "_write_list", "refresh"):
-    setattr(Engine, name, dies(getattr(Engine, name)))
+for owner, name in (
+    (Engine, "_take"), (Engine, "commit"), (ArchiveList, "write"), (Engine, "refresh")
+):
+    setattr(owner, name, dies(getattr(owner, name)))
 with commonplace.open(sys.argv[1]) as store:
     store.archive(older="2027-01-01")
 """
@@ -309,6 +314,33 @@ def test_the_command(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "(archived)" in capsys.readouterr().out
     assert cli.run([*root, "search", "kettle", "--archive", "no"]) == 1
     assert cli.run([*root, "archive", "--over", "much"]) == 2
+
+
+def test_archived_sessions_come_back(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with commonplace.open(memory) as store:
+        assert store.restore_archived().sessions == []
+        assert store.rebuild_archive().moved is False
+        assert not (memory / ".commonplace/archive/index").exists()
+        before = [(hit.citation, hit.score) for hit in store.search("kettle tea")]
+        store.archive(sessions=["old", "new"])
+        assert store.rebuild_archive().sessions == [OLD, NEW]
+        assert [(hit.citation, hit.score) for hit in store.search("kettle tea")] == before
+        done = store.restore_archived(["old"])
+        assert (done.sessions, done.messages, done.moved) == ([OLD], 3, True)
+        assert {one.partition("#")[0] for one, archived in found(store, "kettle") if archived} == {
+            NEW
+        }
+        assert store.status().archived == 1
+        assert [(hit.citation, hit.score) for hit in store.search("kettle tea")] == before
+    root = ["--root", str(memory), "archive"]
+    assert cli.run([*root, "--rebuild"]) == 0
+    assert "rebuilt: 1 transcripts with 3 messages" in capsys.readouterr().out
+    assert cli.run([*root, "--restore", "--older", "1d"]) == 2
+    assert cli.run([*root, "--rebuild", "--session", "new"]) == 2
+    assert cli.run([*root, "--restore", "--session", "new"]) == 0
+    assert "restored: 1 transcripts with 3 messages" in capsys.readouterr().out
+    assert cli.run([*root, "--restore"]) == 1
+    assert "nothing to restore" in capsys.readouterr().out
 
 
 def test_the_engine_is_small_to_look_at(memory: Path) -> None:

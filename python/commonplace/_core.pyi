@@ -38,10 +38,13 @@ __all__ = [
     "Written",
     "__version__",
     "archive_label",
+    "archive_row_names",
     "archive_rows",
+    "best_first",
     "blocks",
     "engine_documents",
     "front_matter",
+    "language_names",
     "meta_comment",
     "nearest_codes",
     "rank_candidates",
@@ -663,6 +666,12 @@ def archive_rows(
 def archive_label(letter: str, text: str) -> str:
     """Return the name of a role (`R`) or a session (`S`) in the archive."""
 
+def archive_row_names(name: str) -> list[str]:
+    """Return the names of rows of the archive that stand for a name; a document has one of them."""
+
+def language_names() -> list[tuple[str, list[str]]]:
+    """Return for each language its code, and the names of which a document in it has one."""
+
 def engine_documents(path: str, data: bytes, *, tools: bool = False) -> list[EngineDocument]:
     """Return the documents of a file in file order: sections of a note, messages of a transcript.
 
@@ -750,6 +759,20 @@ def rank_candidates(
         filter: Which may be found, sessions by their full ids.
         unit: What a hit of a transcript is.
         weights: Those of the ranking.
+
+    Raises:
+        QueryError: Nothing can pass the filter.
+    """
+
+def best_first(
+    documents: Sequence[EngineDocument],
+    names: QueryNames,
+    stats: CollectionStats,
+    *,
+    filter: SearchFilter,
+    weights: Weights | None = None,
+) -> list[int]:
+    """Return the candidates that are found, best first by message, by their indices.
 
     Raises:
         QueryError: Nothing can pass the filter.
@@ -846,9 +869,22 @@ class Store:
     def archive_stamp(self) -> tuple[int, int, int] | None:
         """Return what changes with the list of archived files; None where there is none."""
     def archived_documents(
-        self, rows: builtins.list[tuple[int, int, int, int, int, int, int, int, int, int, int]]
+        self,
+        rows: Sequence[tuple[int, int, int, int, int, int, int, int]],
+        with_neighbours: int,
+        names: QueryNames | None = None,
     ) -> tuple[builtins.list[EngineDocument], builtins.list[str]]:
-        """Return the archived documents of these rows, and the files that have changed since."""
+        """Return the archived documents of these rows, and the files that have changed since.
+
+        Args:
+            rows: Of each its file, start, line, place, turn, run, terms before it, hash.
+            with_neighbours: Of so many of the first, the messages beside them as well.
+            names: The query: words that it does not ask for are left out.
+        """
+    def archived_turns(
+        self, documents: Sequence[EngineDocument], names: QueryNames | None = None
+    ) -> tuple[builtins.list[EngineDocument], builtins.list[str]]:
+        """Return all documents of the turns of archived ones, and the files that have changed."""
     def no_longer_archived(self) -> builtins.list[str]:
         """Return the archived files that have changed since, or are gone."""
     def archived_files(self) -> builtins.list[tuple[str, int, int]]:

@@ -259,20 +259,51 @@ class Store(Files):
         >>> len(store.search("tea", archive="no"))
         0
         """
-        from commonplace.engines.archiving import Archive
-
         if over is not None and over < 0:
             raise ValueError("over is a number of bytes from 0 up")
-        if self._archive is None:
-            self._archive = Archive(self)
-        return self._archive.move(older=older, sessions=sessions, over=over, dry_run=dry_run)
+        return self._made_archive().move(older=older, sessions=sessions, over=over, dry_run=dry_run)
+
+    def restore_archived(self, sessions: Sequence[str] = ()) -> Archived:
+        r"""Index archived transcripts in memory again; the opposite of `archive`.
+
+        Args:
+            sessions: These, named as for `find_session`; default: all.
+
+        Raises:
+            CommonplaceError: tantivy is not installed (`pip install 'commonplace[archive]'`).
+            QueryError: There is no such session.
+            Busy: Another process changes the archive.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.transcript("s").append({"role": "user", "content": "Green tea."})
+        >>> _ = store.archive(sessions=["s"])
+        >>> store.restore_archived().messages
+        1
+        >>> [hit.archived for hit in store.search("tea")]
+        [False]
+        """
+        return self._made_archive().restore(sessions)
+
+    def rebuild_archive(self) -> Archived:
+        """Make the index of the archive again from the transcripts; return which these are.
+
+        A damaged index is made again by itself. This also makes one smaller from which much was
+        removed.
+
+        Raises:
+            CommonplaceError: tantivy is not installed (`pip install 'commonplace[archive]'`).
+            Busy: Another process changes the archive.
+        """
+        return self._made_archive().rebuild()
 
     _archive: Archive | None = None
 
     def _opened_archive(self) -> Archive | None:
         """Return the archive; None if nothing is archived."""
-        if self._core.archive_stamp() is None:
-            return None
+        return None if self._core.archive_stamp() is None else self._made_archive()
+
+    def _made_archive(self) -> Archive:
         if self._archive is None:
             from commonplace.engines.archiving import Archive
 

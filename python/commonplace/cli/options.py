@@ -245,6 +245,14 @@ OVER = argument(
     metavar="SIZE",
     help="The oldest, until the transcripts that stay in memory take no more: 2GB, 500MB.",
 )
+RESTORE = argument(
+    "--restore",
+    action="store_true",
+    help="Index archived sessions in memory again: all, or those of --session.",
+)
+REBUILD = argument(
+    "--rebuild", action="store_true", help="Make the index of the archive again from the files."
+)
 
 # What to forget
 FORGOTTEN = argument(

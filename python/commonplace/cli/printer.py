@@ -348,11 +348,12 @@ class Printer:
             self.line(f"old versions in the history: {len(plan.revisions)}")
         self.line(f"{size(plan.bytes)} in all")
 
-    def archived(self, done: Archived) -> None:
-        """Print what was archived."""
+    def archived(self, done: Archived, verb: str) -> None:
+        """Print what was archived, restored or rebuilt."""
         for path in done.sessions:
             self.line((path, "cyan"))
-        what = "archived" if done.moved else "to archive" if done.sessions else "nothing to archive"
+        infinitive = {"archived": "archive", "restored": "restore", "rebuilt": "rebuild"}[verb]
+        what = verb if done.moved else f"{'to' if done.sessions else 'nothing to'} {infinitive}"
         count = f"{len(done.sessions):,} transcripts with {done.messages:,} messages"
         self.line(f"{what}: {count}, {size(done.bytes)}" if done.sessions else what)
 

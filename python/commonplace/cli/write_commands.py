@@ -247,25 +247,43 @@ def retain(
         return _told(plan, as_json=as_json)
 
 
-@command(options.SESSIONS_SINCE, options.ARCHIVED, options.OVER, options.DRY_RUN, JSON)
+@command(
+    options.SESSIONS_SINCE,
+    options.ARCHIVED,
+    options.OVER,
+    options.RESTORE,
+    options.REBUILD,
+    options.DRY_RUN,
+    JSON,
+)
 def archive(
     opening: RootOptions,
     older: float | None,
     sessions: list[str],
     over: int | None,
     *,
+    restore: bool,
+    rebuild: bool,
     dry_run: bool,
     as_json: bool,
 ) -> int:
     """Move the index of old sessions from memory to the disk; their files stay as they are."""
-    if older is None and over is None and not sessions:
+    is_rule = older is not None or over is not None
+    if not (is_rule or sessions or restore or rebuild):
         raise UsageError("say what to archive: --older 90d, --session 0198c1d2, --over 2GB")
+    if (restore or rebuild) and (is_rule or dry_run or (rebuild and (restore or sessions))):
+        raise UsageError("--restore goes with --session alone, and --rebuild with nothing else")
     with opened(opening) as store:
-        done = store.archive(older=older, sessions=sessions, over=over, dry_run=dry_run)
+        if restore:
+            done = store.restore_archived(sessions)
+        elif rebuild:
+            done = store.rebuild_archive()
+        else:
+            done = store.archive(older=older, sessions=sessions, over=over, dry_run=dry_run)
     if as_json:
         emit(done.as_dict())
     else:
-        printer().archived(done)
+        printer().archived(done, "restored" if restore else "rebuilt" if rebuild else "archived")
     return FOUND if done.sessions else NOTHING
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace._core import QueryNames
 from commonplace.engines.archive import ArchiveEngine
+from commonplace.engines.archive_queries import languages_of
 from commonplace.engines.search import search
-from commonplace.errors import CommonplaceError, NotFound
+from commonplace.errors import CommonplaceError
 from commonplace.locks import Lock
 from commonplace.timestamps import seconds
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.timestamps import When
 
 # Bytes of text after which what was added so far is committed
-BATCH = 256 << 20
+BATCH = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,11 @@ class Archive:
         """Return the best hits of the index and the archive, scored as one collection."""
         core = self._store._core  # noqa: SLF001
         with self._lock:
-            names = QueryNames(query, self._store._weights)  # noqa: SLF001
+            in_memory = languages_of(core.collection_stats(query))
             try:
                 engine = self._open()
+                languages = sorted(in_memory | engine.languages())
+                names = QueryNames(query, engine.weights, languages)
                 archived_stats = engine.statistics(names)
             except CommonplaceError as error:
                 hint = "archive='no' (--archive no) searches the rest"
@@ -89,6 +92,7 @@ class Archive:
                     filter=resolved,
                     stats=stats,
                     weights=engine.weights,
+                    languages=languages,
                     fallback=fallback,
                 )
 
@@ -122,23 +126,34 @@ class Archive:
                 moved=bool(chosen) and not dry_run,
             )
             if plan.moved:
-                self._move(plan.sessions)
+                self._move(chosen)
             return plan
 
-    def restore(self) -> list[str]:
-        """Bring all back to the index of the store; return the paths."""
+    def restore(self, sessions: Sequence[str] = ()) -> Archived:
+        """Bring sessions back to the index of the store; all of them if none is named."""
         with self._lock:
-            engine = self._open()
-            paths = [path for path, _, _ in self._store._core.archived_files()]  # noqa: SLF001
-            for path in paths:
-                engine.remove(path)
-            engine.commit()
-            return paths
+            named = {self._store.session(name).path for name in sessions}
+            archived = self._store._core.archived_files()  # noqa: SLF001
+            files = [one for one in archived if not named or one[0] in named]
+            if files:
+                engine = self._open()
+                for path, *_ in files:
+                    engine.remove(path)
+                engine.commit()
+            return self._done(files)
 
-    def rebuild(self) -> None:
+    def rebuild(self) -> Archived:
         """Make the index of the archive again from the files."""
         with self._lock:
-            self._open().rebuild()
+            if self._store._core.archive_stamp() is not None:  # noqa: SLF001
+                self._open().rebuild()
+            return self._done(self._store._core.archived_files())  # noqa: SLF001
+
+    def _done(self, files: Sequence[tuple[str, int, int]]) -> Archived:
+        """Return what was done to these files: path, number and messages of each."""
+        paths = [path for path, _, _ in files]
+        size = sum(self._store._core.stamp(path)[1] for path in paths)  # noqa: SLF001
+        return Archived(paths, sum(count for *_, count in files), size, moved=bool(paths))
 
     def _open(self) -> ArchiveEngine:
         if self._engine is None:
@@ -169,24 +184,19 @@ class Archive:
                     left -= one.size
         return [one for one in there if one.path in chosen]
 
-    def _move(self, paths: list[str]) -> None:
-        engine, core = self._open(), self._store._core  # noqa: SLF001
+    def _move(self, chosen: Sequence[Session]) -> None:
+        engine = self._open()
+        batch: list[str] = []
         held = 0
         try:
-            for path in paths:
-                try:
-                    before = core.stamp(path)
-                    data = core.read_bytes(path)
-                    engine.add(path, data)
-                    if core.stamp(path) != before:
-                        engine.remove(path)
-                except NotFound:  # removed since
-                    engine.remove(path)
-                    continue
-                held += len(data)
+            for one in chosen:
+                batch.append(one.path)
+                held += one.size
                 if held > BATCH:
+                    engine.add_files(batch)
                     engine.commit()
-                    held = 0
+                    batch, held = [], 0
+            engine.add_files(batch)
             engine.commit()
         except BaseException:
             # what was committed is archived; the rest stays in the index

@@ -54,10 +54,10 @@ class MemoryEngine:
         paths = dict.fromkeys(path for path, _ in sorted(wanted))
         return [one for one in self._documents(paths) if (one.path, one.start) in wanted]
 
-    def turns(self, keys: Sequence[tuple[str, int]]) -> list[EngineDocument]:
-        """Return all documents of some turns."""
-        wanted = set(keys)
-        paths = dict.fromkeys(path for path, _ in keys)
+    def turns(self, documents: Sequence[EngineDocument], _: QueryNames) -> list[EngineDocument]:
+        """Return all documents of the turns of some messages."""
+        wanted = {(one.path, one.position[1]) for one in documents}
+        paths = dict.fromkeys(one.path for one in documents)
         return [one for one in self._documents(paths) if (one.path, one.position[1]) in wanted]
 
     def stats(self) -> EngineStats:

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from commonplace._core import CollectionStats, EngineDocument, QueryNames, SearchFilter
 
-CANDIDATES = 200
+CANDIDATES = 100
 """Candidates that are ranked by the core, where a search asks for no more than 20 hits."""
 
 
@@ -75,8 +75,13 @@ class Engine(Protocol):
             count: Most candidates.
         """
 
-    def turns(self, keys: Sequence[tuple[str, int]]) -> list[EngineDocument]:
-        """Return all documents of some turns: path, and number (`EngineDocument.position`)."""
+    def turns(self, documents: Sequence[EngineDocument], names: QueryNames) -> list[EngineDocument]:
+        """Return all documents of the turns of some messages that were candidates.
+
+        Args:
+            documents: One of each turn.
+            names: The query: words that it does not ask for may be left out.
+        """
 
     def stats(self) -> EngineStats:
         """Return the size of the engine."""

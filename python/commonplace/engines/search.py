@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from commonplace._core import CollectionStats, QueryNames, SearchFilter, rank_candidates
+from commonplace._core import CollectionStats, QueryNames, SearchFilter, best_first, rank_candidates
 from commonplace.engines.protocol import CANDIDATES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from commonplace._core import EngineDocument, Hits, Weights
     from commonplace.engines.protocol import Engine
 
@@ -32,6 +34,7 @@ def search(
     filter: SearchFilter | None = None,
     stats: CollectionStats | None = None,
     weights: Weights | None = None,
+    languages: Sequence[str] | None = None,
     fallback: bool = True,
 ) -> Hits:
     """Return up to `limit` sections and turns of an engine that answer `query`, best first.
@@ -44,12 +47,13 @@ def search(
         filter: Which documents may be found; sessions by their full ids.
         stats: The statistics to score by; default: those of the engine.
         weights: Those of the ranking.
+        languages: Codes of those that the words of the query are read in; default: all.
         fallback: Look for the words of a phrase that no text holds, as `Store.search` does.
 
     Raises:
         QueryError: The query is empty.
     """
-    names = QueryNames(query, weights)
+    names = QueryNames(query, weights, languages)
     given = filter or SearchFilter()
     restricted = names.restricted(given)
     stats = stats or engine.statistics(names)
@@ -89,49 +93,42 @@ class _Asked:
     def best(self, filter: SearchFilter, limit: int, unit: Unit) -> Hits:
         """Return the best documents of the engine."""
         wanted = max(limit, WINDOW)
-        documents, messages = self._candidates(filter, wanted, unit)
+        documents, ranked = self._candidates(filter, wanted, unit)
         if unit == "message":
             return self.ranked(documents, limit, unit)
-        turns = {(one.path, one.start): one for one in documents}
-        keys: dict[tuple[str, int], None] = {}
+        turns: dict[tuple[str, int], EngineDocument] = {}
         sections: list[EngineDocument] = []
-        for hit in messages:
-            if len(keys) + len(sections) >= wanted:
+        for document in ranked:
+            if len(turns) + len(sections) >= wanted:
                 break
-            document = turns[hit.path, hit.start]
             if document.source == "note":
                 sections.append(document)
             else:
-                keys[document.path, document.position[1]] = None
-        return self.ranked([*sections, *self.engine.turns(list(keys))], limit, unit)
+                turns.setdefault((document.path, document.position[1]), document)
+        whole = self.engine.turns(list(turns.values()), self.names) if turns else []
+        return self.ranked([*sections, *whole], limit, unit)
 
     def _candidates(
         self, filter: SearchFilter, wanted: int, unit: Unit
-    ) -> tuple[list[EngineDocument], Hits]:
-        """Return candidates, and their exact ranking by message."""
+    ) -> tuple[list[EngineDocument], list[EngineDocument]]:
+        """Return candidates, and those that are found, best first by message."""
         count = max(CANDIDATES, wanted * PER_HIT)
         for rounds in range(1, ROUNDS + 1):
             documents = self.engine.candidates(self.names, self.stats, filter, count)
-            messages = self.ranked(documents, len(documents), "message")
+            best = best_first(
+                documents, self.names, self.stats, filter=self.filter, weights=self.weights
+            )
+            ranked = [documents[at] for at in best]
             # what is left out by its text or by the filter makes room for others
-            if (
-                rounds == ROUNDS
-                or len(documents) < count
-                or _enough(messages, documents, wanted, unit)
-            ):
+            if rounds == ROUNDS or len(documents) < count or _enough(ranked, wanted, unit):
                 break
             count *= GROWTH
-        return documents, messages
+        return documents, ranked
 
 
-def _enough(
-    messages: Hits,
-    documents: list[EngineDocument],
-    wanted: int,
-    unit: Unit,
-) -> bool:
+def _enough(ranked: list[EngineDocument], wanted: int, unit: Unit) -> bool:
     """Say whether the best are sure to be among the messages that were ranked."""
     if unit == "message":
-        return len(messages) >= wanted
-    turns = {(one.path, one.start): (one.path, one.position[1], one.source) for one in documents}
-    return len({turns[hit.path, hit.start] for hit in messages}) >= wanted
+        return len(ranked) >= wanted
+    turns = {(one.path, one.position[1], one.source) for one in ranked}
+    return len(turns) >= wanted

@@ -97,9 +97,10 @@ class TenantEngine:
         body = engine.candidates_body(names, stats, filter, size, tools=self._tools)
         return self._documents(body)
 
-    def turns(self, keys: Sequence[tuple[str, int]]) -> list[EngineDocument]:
-        """Return all documents of some turns."""
-        return self._documents(engine.turns_body([*keys], MOST_CANDIDATES)) if keys else []
+    def turns(self, documents: Sequence[EngineDocument], _: QueryNames) -> list[EngineDocument]:
+        """Return all documents of the turns of some messages."""
+        keys = [(one.path, one.position[1]) for one in documents]
+        return self._documents(engine.turns_body(keys, MOST_CANDIDATES)) if keys else []
 
     def _documents(self, body: engine.Json) -> list[EngineDocument]:
         (found,) = self._searcher.ask(self._tenant, [body])

@@ -7,11 +7,14 @@ use commonplace_core::catalog::TranscriptPosition;
 use commonplace_core::catalog::extract::Corpus;
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::bm25f::{Field, Totals};
+use commonplace_core::search::term_names::ConceptNames;
 use commonplace_core::search::{Wanted, collection_stats};
 use commonplace_core::store::engine::archive_rows as rows;
-use commonplace_core::store::engine::archived_documents::ArchivedPlace;
+use commonplace_core::store::engine::archived_place::ArchivedPlace;
+use commonplace_core::store::engine::asked_words::AskedWords;
 use commonplace_core::store::engine::query_names::PatternKind;
 use commonplace_core::store::engine::{candidates, document, extraction, query_names};
+use commonplace_core::text::language::readings::LanguageId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -351,16 +354,40 @@ pub fn archive_label(letter: char, text: &str) -> String {
     rows::label(letter, text)
 }
 
-/// Numbers of a row of the archive: file, start, length, line, place, turn, run, terms before it,
-/// bytes before and behind it, hash.
-pub type Row = (u64, u64, u64, u32, u32, u32, u32, u32, u64, u64, u32);
+/// Returns for each language its code and the names of which a document in it has one.
+#[pyfunction]
+pub fn language_names() -> Vec<(&'static str, [String; 2])> {
+    let names = |language: LanguageId| {
+        let names = ConceptNames::of_language(language);
+        (language.code(), [names.text, names.beside])
+    };
+    LanguageId::all().map(names).collect()
+}
 
-/// Returns where an archived document is.
-pub fn archived_place(row: Row) -> ArchivedPlace {
-    let (file, start, length, line, place, turn, session_run, terms_before, before, after, hash) =
-        row;
+/// Returns the names of rows of the archive that stand for a name.
+#[pyfunction]
+pub fn archive_row_names(name: &str) -> Vec<String> {
+    rows::row_names(name)
+}
+
+/// Numbers of a row of the archive: file, start, line, place, turn, run, terms before it, hash.
+pub type Row = (u64, u64, u32, u32, u32, u32, u32, u32);
+
+/// Returns where an archived document is, and in which file.
+pub fn archived_place(row: Row) -> (u64, ArchivedPlace) {
+    let (file, start, line, place, turn, session_run, terms_before, hash) = row;
     let position = TranscriptPosition { place, turn, session_run, terms_before };
-    ArchivedPlace { file, start, length, line, position, before, after, hash }
+    (file, ArchivedPlace { start, line, position, hash })
+}
+
+/// Returns the words that a query asks for, if it is given and asks for known ones.
+pub fn asked_words(names: Option<&QueryNames>) -> Option<AskedWords> {
+    AskedWords::of(&names?.names)
+}
+
+/// Returns the documents behind Python's.
+pub fn shared(documents: &[PyRef<'_, EngineDocument>]) -> Vec<Arc<document::EngineDocument>> {
+    documents.iter().map(|document| document.document.clone()).collect()
 }
 
 /// Ranks candidates as a store ranks its own documents.
@@ -378,11 +405,29 @@ pub fn rank_candidates(
     weights: Option<&Weights>,
 ) -> PyResult<Hits> {
     let weights = weights_or_default(weights);
-    let documents: Vec<_> = documents.iter().map(|document| document.document.clone()).collect();
+    let documents = shared(&documents);
     let wanted = Wanted { limit: limit.into(), unit: unit.0, stats: Some(&stats.stats) };
     let (query, filter) = (&names.names.query, &filter.filter);
     let ranked = detached(py, |interrupt| {
         candidates::rank(&documents, query, filter, wanted, &weights, interrupt)
     })?;
     Hits::new(py, ranked)
+}
+
+/// Returns the candidates that are found, best first, by their indices.
+#[pyfunction]
+#[pyo3(signature = (documents, names, stats, *, filter, weights = None))]
+pub fn best_first(
+    py: Python<'_>,
+    documents: Vec<PyRef<'_, EngineDocument>>,
+    names: &QueryNames,
+    stats: &CollectionStats,
+    filter: &SearchFilter,
+    weights: Option<&Weights>,
+) -> PyResult<Vec<usize>> {
+    let (weights, documents) = (weights_or_default(weights), shared(&documents));
+    let (query, filter) = (&names.names.query, &filter.filter);
+    detached(py, |interrupt| {
+        candidates::best_first(&documents, query, filter, &stats.stats, &weights, interrupt)
+    })
 }

@@ -17,7 +17,9 @@ use pyo3::prelude::*;
 
 use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
-use crate::engine::{CollectionStats, EngineDocument, Row, archived_place};
+use crate::engine::{
+    CollectionStats, EngineDocument, QueryNames, Row, archived_place, asked_words, shared,
+};
 use crate::explanation::Explanation;
 use crate::filter::SearchFilter;
 use crate::forget::{Forgotten, Retained, rules};
@@ -374,14 +376,34 @@ impl Store {
         Ok(stamp.map(|stat| (stat.ino, stat.size, stat.mtime_ns)))
     }
 
+    #[pyo3(signature = (rows, with_neighbours, names = None))]
     fn archived_documents(
         &self,
         py: Python<'_>,
         rows: Vec<Row>,
+        with_neighbours: usize,
+        names: Option<&QueryNames>,
     ) -> PyResult<(Vec<EngineDocument>, Vec<String>)> {
         let places: Vec<_> = rows.into_iter().map(archived_place).collect();
-        let (documents, changed) =
-            self.call(py, |store, interrupt| store.archived_documents(&places, interrupt))?;
+        let asked = asked_words(names);
+        let (documents, changed) = self.call(py, |store, interrupt| {
+            store.archived_documents(&places, with_neighbours, asked.as_ref(), interrupt)
+        })?;
+        let documents = documents.into_iter().map(EngineDocument::from).collect();
+        Ok((documents, changed.into_iter().collect()))
+    }
+
+    #[pyo3(signature = (documents, names = None))]
+    fn archived_turns(
+        &self,
+        py: Python<'_>,
+        documents: Vec<PyRef<'_, EngineDocument>>,
+        names: Option<&QueryNames>,
+    ) -> PyResult<(Vec<EngineDocument>, Vec<String>)> {
+        let (documents, asked) = (shared(&documents), asked_words(names));
+        let (documents, changed) = self.call(py, |store, interrupt| {
+            store.archived_turns(&documents, asked.as_ref(), interrupt)
+        })?;
         let documents = documents.into_iter().map(EngineDocument::from).collect();
         Ok((documents, changed.into_iter().collect()))
     }

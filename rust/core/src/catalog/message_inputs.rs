@@ -44,13 +44,25 @@ impl MessageInputs {
             ParsedLine::Blank => return ParsedLine::Blank,
             ParsedLine::Bad => return ParsedLine::Bad,
         };
+        ParsedLine::Message(self.message(start, line, bytes, message, each))
+    }
+
+    /// Takes a message that was parsed from its line; returns whether it has text.
+    pub fn message(
+        &mut self,
+        start: u64,
+        line: u32,
+        bytes: &[u8],
+        message: Message,
+        each: &mut dyn FnMut(IndexInput<'_>) -> bool,
+    ) -> bool {
         if self.corpus.text(&message).is_empty() {
-            return ParsedLine::Message(false);
+            return false;
         }
         let line_span = LineSpan { start, length: bytes.len() as u32, line, hash: xxh3_64(bytes) };
         self.emit(Some(&message), each);
         self.last = Some((line_span, message));
-        ParsedLine::Message(true)
+        true
     }
 
     /// Forgets the last message, which was read as a successor only.

@@ -37,6 +37,22 @@ impl TranscriptPosition {
             terms_before: self.terms_before.saturating_add(u32::from(terms)),
         }
     }
+
+    /// Returns the position of the message before: the inverse of [`next`](Self::next).
+    ///
+    /// # Arguments
+    /// * `terms`: in the text of the message before.
+    /// * `same_session`: whether the message before is of the same session.
+    /// * `is_prompt`: whether this message is a prompt.
+    #[must_use]
+    pub fn previous(self, terms: u16, same_session: bool, is_prompt: bool) -> Self {
+        Self {
+            place: self.place.saturating_sub(1),
+            turn: self.turn.saturating_sub(u32::from(is_prompt || !same_session)),
+            session_run: self.session_run.saturating_sub(u32::from(!same_session)),
+            terms_before: self.terms_before.saturating_sub(u32::from(terms)),
+        }
+    }
 }
 
 impl Catalog {

@@ -13,8 +13,11 @@ use crate::search::term_names::TermKind;
 use crate::store::engine::document::EngineDocument;
 use crate::store::engine::extraction::documents_and_record;
 
-/// How often a name is repeated at most: more of the same says little.
+/// How often the name of a stem is repeated at most: more of the same says little.
 const MAX_REPEATS: u16 = 4;
+/// The letters of a stem and of the word that is spelled like it, in the text and only beside it.
+const STEM_AND_WORD: &str = "e";
+const STEM_AND_WORD_BESIDE: &str = "d";
 
 /// A file as the archive takes it in.
 #[derive(Debug, Default)]
@@ -43,44 +46,77 @@ pub fn archive_rows(
     let mut rows = ArchiveRows { summary, ..ArchiveRows::default() };
     let time = |document: &EngineDocument| document.time;
     rows.times = [documents.iter().find_map(time), documents.iter().rev().find_map(time)];
-    let end = |document: &EngineDocument| document.start + document.bytes.len() as u64;
-    for (at, document) in documents.iter().enumerate() {
+    for document in &documents {
         rows.totals.add(&document.lengths);
-        let before = at.checked_sub(1).map(|at| &documents[at]);
-        let before = before.map_or(0, |before| document.start - before.start);
-        let after = documents.get(at + 1).map_or(0, |after| end(after) - end(document));
-        rows.rows.push(row(document, id, before, after));
+        rows.rows.push(row(document, id));
     }
     Ok(rows)
 }
 
-fn row(document: &EngineDocument, id: u64, before: u64, after: u64) -> String {
-    let (mut text, mut side) = (String::new(), String::new());
-    document.each_name(false, &mut |kind, name, counts| {
-        let is_text = matches!(kind, TermKind::Stem | TermKind::Word);
-        let repeats = match is_text {
-            true => counts[..Field::Speaker as usize].iter().sum::<u16>().clamp(1, MAX_REPEATS),
-            false => 1,
-        };
-        let names = if is_text { &mut text } else { &mut side };
-        for _ in 0..repeats {
-            names.push_str(name);
-            names.push(' ');
-        }
-    });
-    side += &label('R', &document.role);
-    side.push(' ');
-    side += &label('S', &document.session);
+fn row(document: &EngineDocument, id: u64) -> String {
     let position = &document.position;
     let mut row = json!({
-        "t": text, "s": side, "f": id, "o": document.start, "n": document.bytes.len(),
-        "l": document.line, "p": position.place, "u": position.turn, "r": position.session_run,
-        "w": position.terms_before, "b": before, "a": after, "h": document.hash as u32,
+        "t": names(document), "f": id, "o": document.start, "l": document.line, "p": position.place,
+        "u": position.turn, "r": position.session_run, "w": position.terms_before,
+        "h": document.hash as u32,
     });
     if let Some(time) = document.time {
         row["d"] = json!(time);
     }
     row.to_string()
+}
+
+/// Returns the names of a document. A stem and the word that is spelled like it are one name, for
+/// most words are their own stems: so there are half as many. `n_t` stays exact, since a document
+/// has either this name or one of the two (see [`row_names`]).
+fn names(document: &EngineDocument) -> String {
+    // each with how often it is repeated
+    let mut names: Vec<(String, u16)> = Vec::with_capacity(2 * document.words.len());
+    let mut stem: Option<(TermKind, usize)> = None;
+    document.each_name(false, &mut |kind, name, counts| {
+        // the words of a stem follow it, and those without a stem come before all stems
+        let both = match (stem, kind) {
+            (Some((TermKind::Stem, at)), TermKind::Word) => Some((at, STEM_AND_WORD)),
+            (Some((TermKind::StemBeside, at)), TermKind::WordBeside) => {
+                Some((at, STEM_AND_WORD_BESIDE))
+            }
+            _ => None,
+        };
+        if let Some((at, letter)) = both
+            && names[at].0[1..] == name[1..]
+        {
+            names[at].0.replace_range(..1, letter);
+            return;
+        }
+        let mut repeats = 1;
+        if matches!(kind, TermKind::Stem | TermKind::StemBeside) {
+            stem = Some((kind, names.len()));
+            let in_text: u16 = counts[..Field::Speaker as usize].iter().sum();
+            repeats = in_text.clamp(1, MAX_REPEATS);
+        }
+        names.push((name.to_owned(), repeats));
+    });
+    names.push((label('R', &document.role), 1));
+    names.push((label('S', &document.session), 1));
+    let mut row = String::new();
+    for (name, repeats) in names {
+        for _ in 0..repeats {
+            row.push_str(&name);
+            row.push(' ');
+        }
+    }
+    row
+}
+
+/// Returns the names of rows that stand for a name: a document has one of them.
+#[must_use]
+pub fn row_names(name: &str) -> Vec<String> {
+    let both = match name.as_bytes().first() {
+        Some(b'c' | b'w') => STEM_AND_WORD,
+        Some(b'b' | b'v') => STEM_AND_WORD_BESIDE,
+        _ => return vec![name.to_owned()],
+    };
+    vec![name.to_owned(), format!("{both}{}", &name[1..])]
 }
 
 /// Returns the name of a role or a session: a hash, for they may have blanks in them.

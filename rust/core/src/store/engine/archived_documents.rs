@@ -1,76 +1,99 @@
 //! Archived documents, read back from their files by the numbers that the archive keeps of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::catalog::TranscriptPosition;
 use crate::catalog::extract::Corpus;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
-use crate::files::platform::FileExt as _;
 use crate::messages::formats::SessionRecord;
 use crate::store::Store;
+use crate::store::engine::archived_place::{ArchivedPlace, Reach};
+use crate::store::engine::asked_words::AskedWords;
 use crate::store::engine::document::EngineDocument;
-use crate::store::engine::extraction::{documents, message_between};
+use crate::store::engine::extraction::documents;
+use crate::store::engine::transcript_lines::TranscriptLines;
 
-/// Where an archived document is, as its row says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ArchivedPlace {
-    /// The number of its file.
-    pub file: u64,
-    /// First byte.
-    pub start: u64,
-    /// Bytes.
-    pub length: u64,
-    /// Line of the first byte, from 1.
-    pub line: u32,
-    /// Its position in its transcript.
-    pub position: TranscriptPosition,
-    /// Bytes from the beginning of the message before it.
-    pub before: u64,
-    /// Bytes to the end of the message behind it.
-    pub after: u64,
-    /// The lower half of the hash of its bytes.
-    pub hash: u32,
-}
+/// Documents, and the files that have changed since they were archived.
+type Found = (Vec<EngineDocument>, BTreeSet<String>);
 
 impl Store {
     /// Returns the archived documents at these places, and the files that have changed since: of
     /// these no document is returned. What is of no archived file is passed over.
     ///
+    /// # Arguments
+    /// * `places`: each with the number of its file; of the first `with_neighbours` of them the
+    ///   messages beside them are returned too.
+    /// * `asked`: the words that documents are returned with; all if there are none.
+    ///
     /// # Errors
     /// [`Error::Interrupted`].
     pub fn archived_documents(
         &self,
-        places: &[ArchivedPlace],
+        places: &[(u64, ArchivedPlace)],
+        with_neighbours: usize,
+        asked: Option<&AskedWords>,
         interrupt: Interrupt<'_>,
-    ) -> Result<(Vec<EngineDocument>, BTreeSet<String>)> {
+    ) -> Result<Found> {
         let state = self.refresh(interrupt)?;
         let archived = state.main.archived.clone();
-        let wanted: BTreeSet<u64> = places.iter().map(|place| place.file).collect();
-        let named = archived
-            .files()
-            .iter()
-            .filter(|(path, file)| wanted.contains(&file.id) && state.main.is_archived(path));
-        let named: BTreeMap<u64, (&String, &str)> =
-            named.map(|(path, file)| (file.id, (path, file.summary.as_str()))).collect();
-        let mut by_file: BTreeMap<u64, Vec<&ArchivedPlace>> = BTreeMap::new();
-        for place in places.iter().filter(|place| named.contains_key(&place.file)) {
-            by_file.entry(place.file).or_default().push(place);
+        let wanted: BTreeSet<u64> = places.iter().map(|(file, _)| *file).collect();
+        let paths = archived.files().iter().filter(|(_, file)| wanted.contains(&file.id));
+        let paths: BTreeMap<u64, &str> = paths.map(|(path, file)| (file.id, &**path)).collect();
+        let mut by_path: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+        for (at, (file, place)) in places.iter().enumerate() {
+            if let Some(path) = paths.get(file).filter(|path| state.main.is_archived(path)) {
+                let reach = if at < with_neighbours { Reach::Neighbours } else { Reach::Itself };
+                by_path.entry(path).or_default().push((place.clone(), reach));
+            }
         }
         drop(state);
+        self.read_archived(by_path, asked, interrupt)
+    }
+
+    /// Returns all documents of the turns of some archived documents, and the files that have changed
+    /// since they were read.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn archived_turns(
+        &self,
+        documents: &[Arc<EngineDocument>],
+        asked: Option<&AskedWords>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Found> {
+        let mut turns = BTreeSet::new();
+        let mut by_path: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+        for document in documents {
+            if turns.insert((&document.path, document.position.turn)) {
+                let place = ArchivedPlace::from(&**document);
+                by_path.entry(&document.path).or_default().push((place, Reach::Turn));
+            }
+        }
+        self.read_archived(by_path, asked, interrupt)
+    }
+
+    fn read_archived(
+        &self,
+        by_path: BTreeMap<&str, Vec<(ArchivedPlace, Reach)>>,
+        asked: Option<&AskedWords>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Found> {
+        let archived = self.archived();
         let (mut found, mut changed) = (Vec::new(), BTreeSet::new());
-        for (id, places) in by_file {
-            let (path, summary) = named[&id];
+        for (path, mut places) in by_path {
+            places
+                .sort_unstable_by_key(|(place, reach)| (place.start, *reach != Reach::Neighbours));
+            places.dedup_by_key(|(place, _)| place.start);
+            let summary = archived.files().get(path).map_or("", |file| &file.summary);
             let title = SessionRecord::parse(summary).header.title;
-            match self.documents_at(path, &places, interrupt) {
+            match self.documents_at(path, &places, asked, interrupt) {
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
                 Ok(Some(documents)) => found.extend(
                     documents.into_iter().map(|one| EngineDocument { title: title.clone(), ..one }),
                 ),
                 // what cannot be read now is read by the index of the store, which says why
-                Ok(None) | Err(_) => drop(changed.insert(path.clone())),
+                Ok(None) | Err(_) => drop(changed.insert(path.to_owned())),
             }
         }
         Ok((found, changed))
@@ -80,42 +103,21 @@ impl Store {
     fn documents_at(
         &self,
         path: &str,
-        places: &[&ArchivedPlace],
+        places: &[(ArchivedPlace, Reach)],
+        asked: Option<&AskedWords>,
         interrupt: Interrupt<'_>,
     ) -> Result<Option<Vec<EngineDocument>>> {
-        let is_same = |document: &EngineDocument, place: &ArchivedPlace| {
-            (document.start, document.hash as u32) == (place.start, place.hash)
-        };
         if FileKind::of(path) == FileKind::Note {
             let all = documents(path, &self.root().read(path)?, Corpus::Main, interrupt)?;
-            let find = |place: &&ArchivedPlace| {
+            let is_same = |document: &EngineDocument, place: &ArchivedPlace| {
+                (document.start, document.hash as u32) == (place.start, place.hash)
+            };
+            let find = |(place, _): &(ArchivedPlace, Reach)| {
                 all.iter().find(|document| is_same(document, place)).cloned()
             };
             return Ok(places.iter().map(find).collect());
         }
         let file = self.root().open_own(path)?;
-        let mut found = Vec::with_capacity(places.len());
-        for place in places {
-            if interrupt() {
-                return Err(Error::Interrupted);
-            }
-            let from = place.start.saturating_sub(place.before);
-            let length = (place.start - from).saturating_add(place.length + place.after);
-            let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
-            if from.saturating_add(length) > size {
-                return Ok(None);
-            }
-            let mut bytes = vec![0; length as usize];
-            let read = file.read_exact_at(&mut bytes, from);
-            read.map_err(|error| Error::io("read", path, error))?;
-            let own = (place.start - from) as usize..(place.start - from + place.length) as usize;
-            if xxh3_64(&bytes[own.clone()]) as u32 != place.hash {
-                return Ok(None);
-            }
-            let message = message_between(path, &bytes, own, (from, place.line));
-            let Some(document) = message else { return Ok(None) };
-            found.push(EngineDocument { position: place.position, ..document });
-        }
-        Ok(Some(found))
+        TranscriptLines::new(path, file, interrupt)?.documents(places, asked)
     }
 }

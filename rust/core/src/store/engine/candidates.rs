@@ -11,8 +11,11 @@ use crate::error::{Interrupt, Result};
 use crate::filter::SearchFilter;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
+use crate::search::collection_stats::CollectionStats;
 use crate::search::query::Query;
 use crate::search::query_fields::{asked_filter, restrict};
+use crate::search::result::SearchResult;
+use crate::search::turns::Unit;
 use crate::search::{Wanted, search};
 use crate::store::Freshness;
 use crate::store::engine::document::EngineDocument;
@@ -37,20 +40,18 @@ pub fn rank(
     weights: &Weights,
     interrupt: Interrupt<'_>,
 ) -> Result<Hits> {
-    filter.check()?;
     let mut answer =
         Hits { hits: Vec::new(), freshness: Freshness::Fresh, confidence: 0.0, notes: Vec::new() };
-    let mut filter = filter.clone();
-    let asked = asked_filter(&query.filters).and_then(|asked| restrict(&mut filter, asked));
-    if let Err(impossible) = asked {
-        answer.notes.push(impossible);
-        return Ok(answer);
-    }
+    let filter = match restricted(query, filter)? {
+        Ok(filter) => filter,
+        Err(impossible) => {
+            answer.notes.push(impossible);
+            return Ok(answer);
+        }
+    };
     let candidates = Candidates::new(documents, weights);
-    let expander = Expander::default();
-    let mut text = |document: u32| Some(candidates.document(document).text().0);
     let catalog = &candidates.catalog;
-    let found = search(catalog, &expander, query, &filter, wanted, &mut text, interrupt)?;
+    let found = candidates.search(query, &filter, wanted, interrupt)?;
     let terms = Arc::new(found.terms);
     for (at, scored) in found.ranked.iter().enumerate() {
         let turn = found.turns.get(at).and_then(Option::as_ref);
@@ -71,31 +72,77 @@ pub fn rank(
     Ok(answer)
 }
 
+/// Returns the candidates that are found, best first, as indices of `documents`: their ranking by
+/// message, for which no text is read but that of phrases.
+///
+/// # Errors
+/// As for [`rank`].
+pub fn best_first(
+    documents: &[Arc<EngineDocument>],
+    query: &Query,
+    filter: &SearchFilter,
+    stats: &CollectionStats,
+    weights: &Weights,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<usize>> {
+    let Ok(filter) = restricted(query, filter)? else { return Ok(Vec::new()) };
+    let candidates = Candidates::new(documents, weights);
+    let wanted = Wanted { limit: documents.len(), unit: Unit::Message, stats: Some(stats) };
+    let found = candidates.search(query, &filter, wanted, interrupt)?;
+    let index = |document: u32| candidates.documents[document as usize].0;
+    Ok(found.ranked.iter().map(|scored| index(scored.document)).collect())
+}
+
+/// Returns the filter with those of the query beside it, or why nothing can pass.
+fn restricted(
+    query: &Query,
+    filter: &SearchFilter,
+) -> Result<std::result::Result<SearchFilter, String>> {
+    filter.check()?;
+    let mut filter = filter.clone();
+    let asked = asked_filter(&query.filters).and_then(|asked| restrict(&mut filter, asked));
+    Ok(asked.map(|()| filter))
+}
+
 /// A catalog of candidates.
 struct Candidates<'a> {
     catalog: Catalog,
-    /// By number.
-    documents: Vec<&'a EngineDocument>,
+    /// By number: each with its index among those that were given.
+    documents: Vec<(usize, &'a EngineDocument)>,
 }
 
 impl<'a> Candidates<'a> {
     fn new(documents: &'a [Arc<EngineDocument>], weights: &Weights) -> Self {
-        let mut documents: Vec<&EngineDocument> = documents.iter().map(|one| &**one).collect();
-        let place = |document: &EngineDocument| (document.path.clone(), document.start);
-        documents.sort_by_cached_key(|document| place(document));
-        documents.dedup_by(|a, b| (&a.path, a.start) == (&b.path, b.start));
-        let corpus = documents.first().map_or(Corpus::Main, |document| document.corpus);
+        let mut documents: Vec<(usize, &EngineDocument)> =
+            documents.iter().enumerate().map(|(at, one)| (at, &**one)).collect();
+        let place = |one: &EngineDocument| (one.path.clone(), one.start);
+        documents.sort_by_cached_key(|(_, document)| place(document));
+        documents.dedup_by(|(_, a), (_, b)| (&a.path, a.start) == (&b.path, b.start));
+        let corpus = documents.first().map_or(Corpus::Main, |(_, document)| document.corpus);
         let mut candidates = Self { catalog: Catalog::new(weights.clone(), corpus), documents };
-        let positions = candidates.documents.iter().map(|document| document.position).collect();
+        let positions =
+            candidates.documents.iter().map(|(_, document)| document.position).collect();
         candidates.catalog.positions = Some(positions);
         for at in 0..candidates.documents.len() {
-            candidates.insert(candidates.documents[at], at as u32);
+            candidates.insert(candidates.documents[at].1, at as u32);
         }
         candidates
     }
 
     fn document(&self, number: u32) -> &'a EngineDocument {
-        self.documents[number as usize]
+        self.documents[number as usize].1
+    }
+
+    fn search(
+        &self,
+        query: &Query,
+        filter: &SearchFilter,
+        wanted: Wanted<'_>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<SearchResult> {
+        let mut text = |document: u32| Some(self.document(document).text().0);
+        let expander = Expander::default();
+        search(&self.catalog, &expander, query, filter, wanted, &mut text, interrupt)
     }
 
     fn insert(&mut self, document: &EngineDocument, number: u32) {

@@ -12,6 +12,8 @@ use crate::index::bm25f::Field;
 use crate::index::dictionary::lexicon::Lexicon;
 use crate::messages::formats::SessionRecord;
 use crate::messages::line_reader::LONGEST_LINE;
+use crate::messages::message::Message;
+use crate::store::engine::asked_words::AskedWords;
 use crate::store::engine::document::EngineDocument;
 use crate::text::encoding::{as_text, is_utf16};
 use crate::text::section::TRAIL;
@@ -31,6 +33,8 @@ struct Collector<'a> {
     corpus: Corpus,
     lexicon: &'a mut Lexicon,
     documents: Vec<EngineDocument>,
+    /// The words that are kept; all if there are none.
+    asked: Option<&'a AskedWords>,
 }
 
 /// Returns the documents of a file, in file order: the sections of a note, the messages of a
@@ -57,7 +61,7 @@ pub(super) fn documents_and_record(
     corpus: Corpus,
     interrupt: Interrupt<'_>,
 ) -> Result<(Vec<EngineDocument>, String)> {
-    collect(path, bytes, corpus, |collector| match FileKind::of(path) {
+    collect(path, bytes, corpus, None, |collector| match FileKind::of(path) {
         _ if is_utf16(bytes) => Ok(String::new()),
         FileKind::Note if corpus == Corpus::Main => collector.note(interrupt),
         FileKind::Transcript => collector.transcript(interrupt),
@@ -65,42 +69,57 @@ pub(super) fn documents_and_record(
     })
 }
 
-/// Returns one message of a transcript with its neighbours for context.
+/// A line of a transcript that is a message with text.
+#[derive(Debug)]
+pub(super) struct MessageLine {
+    /// First byte in the file.
+    pub start: u64,
+    /// Its number, from 1.
+    pub line: u32,
+    /// With the end of the line.
+    pub bytes: Vec<u8>,
+    pub message: Message,
+}
+
+/// Returns the documents of messages that follow each other, without their positions.
 ///
 /// # Arguments
-/// * `bytes`: from the beginning of the message before it to the end of the message behind it.
-/// * `own`: where the message is in them.
-/// * `from`: the first byte in the file, and the line of the message.
-pub(super) fn message_between(
+/// * `lines`: these messages, with one before and one behind them for context where there are such.
+/// * `own`: which of the lines are asked for.
+/// * `asked`: the words that are kept; all if there are none.
+pub(super) fn messages(
     path: &str,
-    bytes: &[u8],
+    lines: Vec<MessageLine>,
     own: Range<usize>,
-    (from, line): (u64, u32),
-) -> Option<EngineDocument> {
-    let first = &bytes[..own.start];
-    let before = memchr::memchr(b'\n', first).map_or(first, |end| &first[..=end]);
-    let rest = bytes[own.end..].trim_ascii_end();
-    let after = &rest[memchr::memrchr(b'\n', rest).map_or(0, |end| end + 1)..];
-    let start = from + own.start as u64;
-    let message = |collector: &mut Collector<'_>| {
+    asked: Option<&AskedWords>,
+) -> Vec<EngineDocument> {
+    let starts = lines[own.start].start..=lines[own.end - 1].start;
+    let mut texts = Vec::with_capacity(lines.len());
+    let read = |collector: &mut Collector<'_>| {
         let mut messages = MessageInputs::new(Corpus::Main, None);
-        let mut take = |input: IndexInput<'_>| input.start != start || collector.take(&input);
-        messages.line(from, line, before, &mut take);
-        messages.line(start, line, &bytes[own.clone()], &mut take);
-        messages.line(u64::MAX, line, after, &mut take);
+        let mut take =
+            |input: IndexInput<'_>| !starts.contains(&input.start) || collector.take(&input);
+        for MessageLine { start, line, bytes, message } in lines {
+            messages.message(start, line, &bytes, message, &mut take);
+            texts.push(bytes);
+        }
         messages.finish(&mut take);
         Ok(String::new())
     };
-    let (mut documents, _) = collect(path, bytes, Corpus::Main, message).ok()?;
-    let mut document = documents.pop()?;
-    document.bytes = bytes[own].to_vec();
-    Some(document)
+    let Ok((mut documents, _)) = collect(path, &[], Corpus::Main, asked, read) else {
+        return Vec::new();
+    };
+    for (document, bytes) in documents.iter_mut().zip(texts.drain(own)) {
+        document.bytes = bytes;
+    }
+    documents
 }
 
 fn collect(
     path: &str,
     bytes: &[u8],
     corpus: Corpus,
+    asked: Option<&AskedWords>,
     read: impl FnOnce(&mut Collector<'_>) -> Result<String>,
 ) -> Result<(Vec<EngineDocument>, String)> {
     LEXICON.with_borrow_mut(|lexicon| {
@@ -108,7 +127,7 @@ fn collect(
             *lexicon = Lexicon::default();
         }
         let documents = Vec::new();
-        let mut collector = Collector { path, bytes, corpus, lexicon, documents };
+        let mut collector = Collector { path, bytes, corpus, lexicon, documents, asked };
         let record = read(&mut collector)?;
         Ok((collector.documents, record))
     })
@@ -154,7 +173,14 @@ impl Collector<'_> {
         if self.lexicon.rereads() {
             fields().for_each(|&(field, text)| self.lexicon.add(field, text));
         }
-        let (words, lengths) = self.lexicon.finish_words();
+        let (mut words, lengths) = self.lexicon.finish_words();
+        if let Some(asked) = self.asked {
+            let lexicon = &*self.lexicon;
+            words.retain(|&(word, _)| {
+                let concept = lexicon.entries[word as usize].concept;
+                asked.holds(lexicon.stem_of(concept), || lexicon.words.text(word))
+            });
+        }
         let dictionary = &self.lexicon.words;
         let words = words.into_iter().map(|(word, counts)| (dictionary.text(word).into(), counts));
         let position = self.documents.last().map_or_else(Default::default, |last| {

@@ -8,13 +8,17 @@
 //! extraction    the documents of a file, each with its terms (document)
 //! query_names   the names that a query asks for, and the weight of each
 //! candidates    the exact ranking of candidates, by the code that ranks the index of a store
-//! archive_rows  a message as a row of the archive, and back (archived_documents)
+//! archive_rows  a message as a row of the archive
+//! archived_documents  the messages of rows, read back from their files (transcript_lines)
 //! ```
 
 pub mod archive_rows;
 pub mod archived_documents;
+pub mod archived_place;
+pub mod asked_words;
 pub mod candidates;
 pub mod document;
 pub mod extraction;
 pub mod query_names;
 mod record;
+mod transcript_lines;

@@ -1,0 +1,231 @@
+"""The index of the archive: rows in tantivy, one for each message."""
+
+from __future__ import annotations
+
+import math
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from commonplace._core import archive_row_names
+from commonplace.errors import Busy, CommonplaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+INSTALL = "pip install 'commonplace[archive]'"
+PATIENCE = 30.0
+"""Seconds to wait for another process that changes the archive."""
+# Bytes that tantivy may hold before it writes a segment
+HEAP = 96_000_000
+# The numbers of a row, as `archived_documents` takes them
+NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h")
+# Names whose counts are kept
+MAX_COUNTS = 1 << 16
+
+Row = tuple[int, int, int, int, int, int, int, int]
+
+
+class ArchiveIndex:
+    """Rows on the disk: opened, written, counted, found.
+
+    Args:
+        folder: Where tantivy keeps its files.
+
+    Raises:
+        CommonplaceError: tantivy is not installed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.tantivy = _tantivy()
+        self.schema = self._make_schema()
+        self._index: Any = None
+        self._writer: Any = None
+        self.searcher: Any = None
+        self._counts: dict[str, int] = {}
+        self.deleted = False
+        """Rows were deleted that tantivy still counts."""
+
+    def __repr__(self) -> str:
+        return f"ArchiveIndex({str(self._folder)!r})"
+
+    # Opening
+
+    def open(self, least: int) -> bool:
+        """Open the index; say whether it can be read and has at least so many rows."""
+        try:
+            self.make()
+        except (ValueError, OSError, RuntimeError):
+            self.close()
+            return False
+        return self.rows() >= least
+
+    def make(self) -> None:
+        """Open the index; make it where there is none."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        index = self.tantivy.Index(self.schema, path=str(self._folder))
+        whitespace = self.tantivy.Tokenizer.whitespace()
+        index.register_tokenizer("names", self.tantivy.TextAnalyzerBuilder(whitespace).build())
+        self._index = index
+        self.reload()
+
+    def close(self) -> None:
+        """Leave the index."""
+        self._index = self.searcher = None
+
+    def reload(self) -> None:
+        """See what was committed."""
+        self._index.reload()
+        self.searcher = self._index.searcher()
+        self._counts.clear()
+
+    def rows(self) -> int:
+        """Return the number of rows."""
+        count: int = self.searcher.num_docs
+        return count
+
+    def bytes(self) -> int:
+        """Return what it takes on the disk."""
+        return sum(file.stat().st_size for file in self._folder.rglob("*") if file.is_file())
+
+    # Changes
+
+    @property
+    def is_written(self) -> bool:
+        """Whether there is a writer, of which there can be one for all processes."""
+        return self._writer is not None
+
+    def begin(self) -> None:
+        """Take the writer.
+
+        Raises:
+            Busy: Another process has it for too long.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while self._writer is None:
+            try:
+                # one thread: so the rows of a file follow each other, which makes them small
+                self._writer = self._index.writer(HEAP, num_threads=1)
+            except ValueError as error:
+                if "lock" not in str(error).lower():
+                    raise
+                if time.monotonic() > deadline:
+                    raise Busy(f"{self._folder} is held by another; try again") from error
+                time.sleep(0.05)
+
+    def add(self, rows: Iterable[str]) -> None:
+        """Add rows, which count when they were committed."""
+        add = self._writer.add_json
+        for row in rows:
+            add(row)
+
+    def delete(self, numbers: Iterable[int]) -> None:
+        """Remove all rows of the files with these numbers."""
+        for number in numbers:
+            self._writer.delete_documents_by_query(self.number("f", number))
+
+    def commit(self) -> None:
+        """Make the changes durable."""
+        self._writer.commit()
+
+    def rollback(self) -> None:
+        """Forget the changes since the last commit."""
+        self._writer.rollback()
+
+    def end(self, *, merge: bool = False) -> None:
+        """Give the writer back.
+
+        Args:
+            merge: Wait until segments are merged, without which there are ever more of them.
+        """
+        writer, self._writer = self._writer, None
+        if merge and writer is not None:
+            writer.wait_merging_threads()
+
+    def unlisted(self, listed: set[int]) -> list[int]:
+        """Return the numbers of files that have rows, but are not listed."""
+        self.reload()
+        every = self.tantivy.Query.all_query()
+        hits = self.searcher.search(every, limit=1, order_by_field="f").hits
+        last = hits[0][0] if hits else -1
+        numbers = (number for number in range(last + 1) if number not in listed)
+        return [number for number in numbers if self.searcher.doc_freq("f", number)]
+
+    # Search
+
+    def count(self, name: str) -> int:
+        """Return the number of documents that have a name."""
+        return sum(self.count_rows(one) for one in archive_row_names(name))
+
+    def count_rows(self, name: str) -> int:
+        """Return the number of rows that have this very name."""
+        found = self._counts.get(name)
+        if found is None:
+            if self.deleted:
+                # those that are deleted still count
+                found = self.count_found(self.term(name))
+            else:
+                found = self.searcher.doc_freq("t", name)
+            if len(self._counts) >= MAX_COUNTS:
+                self._counts.clear()
+            self._counts[name] = found
+        return found
+
+    def count_found(self, query: Any) -> int:
+        """Return the number of rows that a query finds."""
+        return self.searcher.search(query, limit=1).count or 0
+
+    def best(self, parts: Sequence[Any], count: int) -> list[Any]:
+        """Return the addresses of the rows that score best of those that all parts find."""
+        query = parts[0]
+        if parts[1:]:
+            must = self.tantivy.Occur.Must
+            query = self.tantivy.Query.boolean_query([(must, part) for part in parts])
+        found = self.searcher.search(query, limit=count, count=False).hits
+        return [address for _, address in found]
+
+    def numbers(self, addresses: list[Any]) -> list[Row]:
+        """Return the numbers of rows."""
+        columns = [self.searcher.fast_field_values(name, addresses) for name in NUMBERS]
+        return list(zip(*columns, strict=True))
+
+    def words(self, beginning: str) -> list[tuple[str, int]]:
+        """Return the names of rows with this beginning, and how many rows have each."""
+        found: list[tuple[str, int]] = self.searcher.terms_with_prefix("t", beginning)
+        return found
+
+    def term(self, name: str) -> Any:
+        """Return the query for the rows with this very name."""
+        return self.tantivy.Query.term_query(self.schema, "t", name, "freq")
+
+    def union(self, names: Iterable[str]) -> Any:
+        """Return the query for the rows with any of these names."""
+        should = self.tantivy.Occur.Should
+        return self.tantivy.Query.boolean_query([(should, self.term(name)) for name in names])
+
+    def number(self, field: str, value: int) -> Any:
+        """Return the query for the rows with this number."""
+        return self.tantivy.Query.term_query(self.schema, field, value)
+
+    def idf(self, count: int) -> float:
+        """Return the idf by which tantivy scores a name that so many rows have."""
+        documents = max(self.rows(), count)
+        return math.log1p((documents - count + 0.5) / (count + 0.5))
+
+    def _make_schema(self) -> Any:
+        builder = self.tantivy.SchemaBuilder()
+        builder.add_text_field("t", tokenizer_name="names", index_option="freq")
+        builder.add_unsigned_field("f", indexed=True, fast=True)
+        for name in NUMBERS[1:]:
+            builder.add_unsigned_field(name, fast=True)
+        builder.add_integer_field("d", fast=True)
+        return builder.build()
+
+
+def _tantivy() -> Any:
+    try:
+        return import_module("tantivy")
+    except ImportError as error:
+        raise CommonplaceError(f"the archive needs tantivy; install it: {INSTALL}") from error

@@ -1,0 +1,120 @@
+"""The list of archived files, `.commonplace/archive/files.json`: only what is in it counts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from commonplace._core import CollectionStats
+from commonplace.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from commonplace import _core
+    from commonplace.side_files import SideFiles
+
+FOLDER = "archive"
+NAME = "files.json"
+# Of the layout of the rows: an index of another version is made again
+VERSION = 2
+
+
+class ArchiveList:
+    """The files in the archive, with what a search asks of each.
+
+    Attributes:
+        files: By path: `id` (its number in the rows), `size`, `mtime_ns`, `messages`, `fields` and
+            `lengths` (statistics), `summary` (its session record), `first` and `last` (times).
+        next: The number of the next file; none is used twice.
+        deleted: Rows of the index were deleted, which are still counted in it.
+        unfinished: A change was begun, and not ended.
+        documents: Messages of all files.
+        stamp: What changes with the list; None where there is none.
+    """
+
+    def __init__(self, core: _core.Store, side: SideFiles) -> None:
+        self._core, self._side = core, side
+        self.stamp: object = None
+        self._take({})
+
+    def read(self) -> None:
+        """Read the list, if it has changed."""
+        stamp = self._core.archive_stamp()
+        if stamp == self.stamp and stamp is not None:
+            return
+        try:
+            known = orjson.loads(self._text() or b"{}")
+        except orjson.JSONDecodeError:
+            known = {}
+        self._take(known if _is_list(known) else {})
+        self.stamp = stamp
+
+    def has_changed(self) -> bool:
+        """Say whether the list on the disk is another one by now."""
+        return self._core.archive_stamp() != self.stamp
+
+    def write(self, files: Mapping[str, Any], *, unfinished: bool = False) -> None:
+        """Replace the list: written, flushed, renamed."""
+        text = {
+            "version": VERSION,
+            "next": self.next,
+            "deleted": self.deleted and bool(files),
+            "unfinished": unfinished,
+            "files": files,
+        }
+        with self._side.handle(f"{NAME}.new", "r+") as file:
+            file.truncate(0)
+            file.write(orjson.dumps(text))
+            os.fsync(file.fileno())
+        self._core.rename_side(f"{FOLDER}/{NAME}.new", f"{FOLDER}/{NAME}")
+        self.stamp = None
+        self.read()
+
+    def stats(self, counts: dict[str, int]) -> CollectionStats:
+        """Return the statistics of all files, with the number of documents of some names."""
+        return CollectionStats(self.documents, self._fields, self._lengths, counts)
+
+    def path(self, number: int) -> str | None:
+        """Return the path of the file with this number."""
+        return self._paths.get(number)
+
+    def _take(self, known: dict[str, Any]) -> None:
+        self.files: dict[str, dict[str, Any]] = known.get("files", {})
+        self.is_of_version = not self.files or known.get("version") == VERSION
+        self.deleted = bool(known.get("deleted"))
+        self.unfinished = bool(known.get("unfinished", True))
+        self.documents = sum(file["messages"] for file in self.files.values())
+        self._paths = {file["id"]: path for path, file in self.files.items()}
+        self._fields: dict[str, int] = {}
+        self._lengths: dict[str, int] = {}
+        for file in self.files.values():
+            for total, own in ((self._fields, file["fields"]), (self._lengths, file["lengths"])):
+                for field, count in own.items():
+                    total[field] = total.get(field, 0) + count
+        self.next: int = max([known.get("next", 1), *(number + 1 for number in self._paths)])
+
+    def _text(self) -> bytes:
+        try:
+            with self._side.handle(NAME, "r") as file:
+                return file.readall()
+        except NotFound:
+            return b""
+
+
+def _is_list(known: Any) -> bool:
+    """Say whether this is a list of archived files, as it is written here."""
+    files = known.get("files", {}) if isinstance(known, dict) else None
+    numbers = dict.fromkeys(("id", "size", "mtime_ns", "messages"), int)
+    kinds = {**numbers, "fields": dict, "lengths": dict}
+    return (
+        isinstance(files, dict)
+        and isinstance(known.get("next", 1), int)
+        and all(
+            isinstance(file, dict)
+            and all(isinstance(file.get(name), kind) for name, kind in kinds.items())
+            for file in files.values()
+        )
+    )

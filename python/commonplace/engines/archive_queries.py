@@ -1,0 +1,166 @@
+"""Queries to the index of the archive: the names of a query weighted, patterns, filters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from commonplace._core import archive_label, archive_row_names, language_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from commonplace._core import CollectionStats, QueryNames, SearchFilter
+    from commonplace.engines.archive_index import ArchiveIndex
+
+# The letters of names that stand for words of the text, and for those beside it
+TEXT, BESIDE = "cw", {"c": "b", "w": "v"}
+# Letters of the names of words as they are spelled, in rows
+SPELLED = "wevd"
+# Words of one pattern, as in the index of a store
+MAX_WORDS = 256
+LANGUAGES = language_names()
+
+
+class ArchiveQueries:
+    """Makes queries for an index of rows."""
+
+    def __init__(self, index: ArchiveIndex) -> None:
+        self._index = index
+        self._query, self._occur = index.tantivy.Query, index.tantivy.Occur
+
+    def __repr__(self) -> str:
+        return f"ArchiveQueries({self._index!r})"
+
+    def languages(self) -> set[str]:
+        """Return the codes of the languages that some rows are in."""
+        return {code for code, names in LANGUAGES if any(map(self._index.count, names))}
+
+    def counts(self, names: QueryNames) -> dict[str, int]:
+        """Return the number of documents with each name of a query, and with each pattern."""
+        index = self._index
+        counts = {name: index.count(name) for name in names.names}
+        for name, kind, typos, terms in names.patterns:
+            counted = _field_names(name, terms) if kind == "field" else terms
+            expanded = self._expanded(kind, typos, counted)
+            counts["~" + name] = index.count_found(index.union(expanded)) if expanded else 0
+        return counts
+
+    def asked(self, names: QueryNames, stats: CollectionStats) -> Any:
+        """Return the query that chooses candidates; None if nothing can be found."""
+        weights: dict[str, float] = {}
+
+        def add(name: str, weight: float) -> None:
+            weights[name] = weights.get(name, 0.0) + weight
+
+        weighted = dict(names.weights(stats))
+        for name, weight in weighted.items():
+            if name[0] == "~":
+                continue
+            # what stands beside the text has a name of its own
+            both = (name, BESIDE[name[0]] + name[1:]) if name[0] in TEXT else (name,)
+            for own in both:
+                for row_name in archive_row_names(own):
+                    add(row_name, weight)
+        for name, kind, typos, terms in names.patterns:
+            for own in self._expanded(kind, typos, terms):
+                add(own, weighted.get("~" + name, 1.0))
+        parts = [
+            (self._occur.Should, self._weighted(name, weight))
+            for name, weight in weights.items()
+            if self._index.count_rows(name)
+        ]
+        return self._query.boolean_query(parts) if parts else None
+
+    def phrases(self, names: QueryNames) -> list[Any]:
+        """Return a query for each word of the phrases that a document must hold."""
+        return [
+            self._index.union(row_name for name in word for row_name in archive_row_names(name))
+            for phrase in names.phrases
+            for word in phrase
+        ]
+
+    def fields(self, filter: SearchFilter) -> Iterator[Any]:
+        """Yield a query for each field of a filter that only messages have."""
+        kind = self._index.tantivy.FieldType.Integer
+        if filter.role is not None:
+            yield self._index.term(archive_label("R", filter.role))
+        if filter.since is not None or filter.until is not None:
+            bounds = [filter.since, filter.until]
+            low, high = [None if at is None else round(at * 1000) for at in bounds]
+            yield self._query.range_query(
+                self._index.schema, "d", kind, low, high, include_upper=False
+            )
+
+    def places(self, filter: SearchFilter, files: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield a query for each field that neighbours have in common."""
+        if filter.session is not None:
+            session = self._index.term(archive_label("S", filter.session))
+            own = self._in_files(filter.session_transcripts, files)
+            either = [(self._occur.Should, part) for part in (session, own)]
+            yield self._query.boolean_query(either)
+        if filter.prefix is not None and "" not in filter.prefix:
+            prefixes = filter.prefix
+            below = [
+                path
+                for path in files
+                if any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in prefixes)
+            ]
+            yield self._in_files(below, files)
+        if filter.source is not None:
+            wanted = filter.source == "message"
+            own_kind = [path for path in files if path.lower().endswith(".jsonl") == wanted]
+            yield self._in_files(own_kind, files)
+
+    def _in_files(self, paths: Sequence[str], files: Mapping[str, Any]) -> Any:
+        numbers = [files[path]["id"] for path in paths if path in files]
+        return self._query.term_set_query(self._index.schema, "f", numbers)
+
+    def _weighted(self, name: str, weight: float) -> Any:
+        """Return the query for a name, with our weight in place of tantivy's idf."""
+        idf = self._index.idf(self._index.count_rows(name))
+        return self._query.boost_query(self._index.term(name), weight / idf)
+
+    def _expanded(self, kind: str, typos: int, terms: list[str]) -> list[str]:
+        """Return the names of rows that a pattern stands for, of the most frequent words."""
+        if kind == "field":
+            names = [own for name in terms for own in archive_row_names(name)]
+            return [name for name in names if self._index.count_rows(name)]
+        words: dict[str, list[tuple[str, int]]] = {}
+        for term in terms:
+            for letter in SPELLED:
+                # a typo may be in the first letter: all words are compared
+                found = self._index.words(letter + term if kind == "prefix" else letter)
+                for name, count in found:
+                    if kind == "prefix" or _is_near(name[1:], term, typos):
+                        words.setdefault(name[1:], []).append((name, count))
+        rarest_last = sorted(
+            words, key=lambda word: (-sum(count for _, count in words[word]), word)
+        )
+        return [name for word in rarest_last[:MAX_WORDS] for name, _ in words[word]]
+
+
+def languages_of(stats: CollectionStats) -> set[str]:
+    """Return the codes of the languages that some documents are in."""
+    counts = stats.doc_freqs
+    return {code for code, names in LANGUAGES if any(counts.get(name) for name in names)}
+
+
+def _field_names(pattern: str, terms: list[str]) -> list[str]:
+    """Return the names that are counted for `field:word`: of most fields those of all text."""
+    letter = {"heading": "h", "title": "h", "speaker": "p"}.get(pattern.partition(":")[0])
+    return [letter + name for name in terms if name[0] in TEXT] if letter else terms
+
+
+def _is_near(word: str, term: str, typos: int) -> bool:
+    """Say whether a word is at most so many insertions, deletions or changes away from another."""
+    if abs(len(word) - len(term)) > typos:
+        return False
+    row = list(range(len(term) + 1))
+    for at, letter in enumerate(word, 1):
+        before, row = row, [at]
+        for place, other in enumerate(term, 1):
+            change = before[place - 1] + (letter != other)
+            row.append(min(before[place] + 1, row[place - 1] + 1, change))
+        if min(row) > typos:
+            return False
+    return row[-1] <= typos
