@@ -23,13 +23,19 @@ MEANING = "COMMONPLACE_MEANING"
 """The environment variable by which every command, and the MCP server, has the bundled embedder."""
 
 
-def opened(opening: RootOptions, *, create: bool = False, keep_secrets: bool = False) -> Store:
-    """Open the root that the command line means."""
+def opened(
+    opening: RootOptions, *, create: bool = False, watch: bool = True, keep_secrets: bool = False
+) -> Store:
+    """Open the root that the command line means.
+
+    A command that looks at the files once needs no watch on each folder.
+    """
     from commonplace.store import open as open_store
 
     store = open_store(
         opening.root,
         create=create,
+        watch=watch,
         memory_limit=opening.memory_limit,
         keep_secrets=keep_secrets,
     )

@@ -52,7 +52,7 @@ def search(
     **fields: Any,
 ) -> int:
     """Rank the sections and turns that answer a question."""
-    with opened(opening) as store:
+    with opened(opening, watch=meaning) as store:
         wanted = options.search_filter(fields)
         asked = " ".join(query)
         hits: Hits | HybridHits
