@@ -67,7 +67,8 @@ def search(
         else:
             printer().hits(hits)
         if not hits:
-            nothing(store, wanted.prefix or (), hits.notes)
+            dated = wanted.since is not None or wanted.until is not None
+            nothing(store, wanted.prefix or (), hits.notes, dated=dated)
     return FOUND if hits else NOTHING
 
 
