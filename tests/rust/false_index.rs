@@ -15,7 +15,7 @@ use crafted::{EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
 use fixture::TestRoot;
 
 /// Arrays of the snapshot.
-const ROWS: usize = 24;
+const ROWS: usize = 21;
 const STATS: usize = 27;
 const SEEN: usize = 28;
 

@@ -21,7 +21,9 @@ use commonplace_core::files::root::Root;
 use commonplace_core::index::bm25f::Weights;
 use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
-use crafted::{ARRAYS, ARRAYS_AT, EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
+use crafted::{
+    ARRAYS, ARRAYS_AT, DICTIONARIES, EXTENT, HEAD, PAGED, TOTALS, place, put, root_of, sealed, word,
+};
 use fixture::{Answers, QUERIES, TestRoot, answers, files_with, sample};
 
 #[cfg(unix)]
@@ -276,7 +278,7 @@ fn crafted_snapshots_are_refused() {
         }
     }
     // totals that are not those of the documents; a page that lies where the one before it does
-    for array in [1, 2] {
+    for array in TOTALS {
         let mut crafted = bytes.clone();
         let at = place(&bytes, HEAD + array * EXTENT).start;
         put(&mut crafted, at, word(&bytes, at) + 1);
@@ -303,7 +305,7 @@ fn crafted_snapshots_are_refused() {
         }
     };
     // dictionaries; rows, paths, stamps, counts
-    for array in (4..15).chain(PAGED[2]..ARRAYS) {
+    for array in DICTIONARIES.chain(PAGED[2]..ARRAYS) {
         let held = place(&bytes, HEAD + array * EXTENT);
         (held.start..held.end.saturating_sub(3)).step_by(4).for_each(lie_at);
     }

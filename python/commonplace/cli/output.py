@@ -23,13 +23,19 @@ MEANING = "COMMONPLACE_MEANING"
 """The environment variable by which every command, and the MCP server, has the bundled embedder."""
 
 
-def opened(opening: RootOptions, *, create: bool = False, keep_secrets: bool = False) -> Store:
-    """Open the root that the command line means."""
+def opened(
+    opening: RootOptions, *, create: bool = False, watch: bool = True, keep_secrets: bool = False
+) -> Store:
+    """Open the root that the command line means.
+
+    A command that looks at the files once needs no watch on each folder.
+    """
     from commonplace.store import open as open_store
 
     store = open_store(
         opening.root,
         create=create,
+        watch=watch,
         memory_limit=opening.memory_limit,
         keep_secrets=keep_secrets,
     )
@@ -80,14 +86,22 @@ def done(written: Written, verb: str, as_json: bool) -> int:
     return FOUND
 
 
-def nothing(store: Store, prefixes: Sequence[str], notes: Sequence[str] = ()) -> None:
-    """Say on stderr that nothing was found, and where there was nothing to look at."""
+def nothing(
+    store: Store, prefixes: Sequence[str], notes: Sequence[str] = (), *, dated: bool = False
+) -> None:
+    """Say on stderr that nothing was found, and where there was nothing to look at.
+
+    `dated` says that only what has a date was looked at.
+    """
     # that says it all
     if any(note.startswith("no session ") for note in notes):
         return
     missing = [prefix for prefix in prefixes or [""] if not store.holds(prefix)]
     where = " or ".join(f"{store.root}/{prefix}".rstrip("/") for prefix in missing)
-    print_message(f"nothing found{f': no file is at or below {where}' if missing else ''}")
+    why = f": no file is at or below {where}" if missing else ""
+    if dated and not missing:
+        why = "; --since and --until leave out what says no date"
+    print_message(f"nothing found{why}")
 
 
 def print_error(text: str) -> int:

@@ -385,7 +385,8 @@ class Printer:
             )
         if status.hidden:
             some = ", ".join(status.hidden[:5]) + (", …" if len(status.hidden) > 5 else "")
-            self.line(f"hidden        {len(status.hidden):,} folders are passed over: {some}")
+            folders = "folder" if len(status.hidden) == 1 else "folders"
+            self.line(f"hidden        {len(status.hidden):,} {folders} passed over: {some}")
         for kind, count in sorted(status.redactions.items()):
             self.line((f"redacted      {count:,} × {kind}", "dim"))
         for line in status.bad_lines:

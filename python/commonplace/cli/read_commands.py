@@ -52,7 +52,7 @@ def search(
     **fields: Any,
 ) -> int:
     """Rank the sections and turns that answer a question."""
-    with opened(opening) as store:
+    with opened(opening, watch=meaning) as store:
         wanted = options.search_filter(fields)
         asked = " ".join(query)
         hits: Hits | HybridHits
@@ -67,7 +67,8 @@ def search(
         else:
             printer().hits(hits)
         if not hits:
-            nothing(store, wanted.prefix or (), hits.notes)
+            dated = wanted.since is not None or wanted.until is not None
+            nothing(store, wanted.prefix or (), hits.notes, dated=dated)
     return FOUND if hits else NOTHING
 
 

@@ -1,8 +1,23 @@
 //! Parallel map over scoped threads with results in order.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use crate::error::{Error, Interrupt, Result};
+
+/// Runs two functions at once and returns what both returned; one after the other where no second
+/// thread can be had.
+pub fn in_parallel<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, &one);
+        let second = other();
+        let first = match thread.map(ScopedJoinHandle::join) {
+            Ok(first) => first.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => one(),
+        };
+        (first, second)
+    })
+}
 
 /// Results that may wait for an earlier one: it bounds what is kept in memory.
 const MAX_AHEAD: usize = 8;

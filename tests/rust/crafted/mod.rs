@@ -9,8 +9,11 @@ pub const HEAD: usize = 40;
 pub const ARRAYS: usize = 30;
 pub const EXTENT: usize = 24;
 pub const ARRAYS_AT: usize = HEAD + ARRAYS * EXTENT;
-/// The arrays that are directories of pages.
-pub const PAGED: [usize; 3] = [22, 23, 24];
+/// Those of the dictionaries, and the totals of the documents.
+pub const DICTIONARIES: std::ops::Range<usize> = 1..13;
+pub const TOTALS: [usize; 2] = [13, 14];
+/// The arrays that are directories of pages: lists, concepts of documents, documents, labels.
+pub const PAGED: [usize; 4] = [19, 20, 21, 22];
 
 pub fn root_of(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[16..24].try_into().unwrap())

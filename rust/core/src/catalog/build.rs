@@ -286,7 +286,7 @@ impl Catalog {
                 caller.unpark();
                 index
             });
-            let numbers = |(labels, _): &(Interner, _)| self.labels.intern_all(labels);
+            let numbers = |(labels, _): &(Interner, _)| self.labels.interner().intern_all(labels);
             let labels: Vec<Vec<u32>> = rest.iter().map(numbers).collect();
             let docs = rest.into_iter().map(|(_, docs)| docs.into_iter().flatten());
             let mut docs: Vec<_> = docs.collect();
@@ -342,7 +342,7 @@ impl Catalog {
             left_out: reading.left_out,
             cut: reading.cut.is_some(),
             needs: reading.needs,
-            summary: self.labels.intern(&reading.summary),
+            summary: self.labels.interner().intern(&reading.summary),
             documents: DocIds::Range(first..self.docs.len() as u32),
             ..file
         });

@@ -100,7 +100,7 @@ impl Catalog {
             limit: &self.limit,
             corpus: self.corpus as usize,
         };
-        let (labels, corpus, limit) = (&mut self.labels, self.corpus, &self.limit);
+        let (labels, corpus, limit) = (self.labels.interner(), self.corpus, &self.limit);
         let (indexed, archived) = (IndexedDocs::default(), &self.archived);
         let sink = &mut comparison;
         let mut reader =

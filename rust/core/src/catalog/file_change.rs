@@ -69,7 +69,8 @@ impl Catalog {
             Ok(begun) => begun,
             Err(needed) => return self.same_or_left_out(root, path, needed, interrupt),
         };
-        let (lexicon, labels, corpus) = (self.index.lexicon_mut(), &mut self.labels, self.corpus);
+        let (lexicon, labels, corpus) =
+            (self.index.lexicon_mut(), self.labels.interner(), self.corpus);
         let (limit, archived, sink) = (&self.limit, &self.archived, &mut pending);
         let mut reader =
             FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, archived, sink };
@@ -135,7 +136,8 @@ impl Catalog {
         if partial.is_some() {
             reading.summary = self.labels.text(summary).to_owned();
         }
-        let (lexicon, labels, corpus) = (self.index.lexicon_mut(), &mut self.labels, self.corpus);
+        let (lexicon, labels, corpus) =
+            (self.index.lexicon_mut(), self.labels.interner(), self.corpus);
         let (limit, archived, sink) = (&self.limit, &self.archived, &mut pending);
         let mut reader =
             FileReader { root, lexicon, labels, corpus, interrupt, indexed, limit, archived, sink };

@@ -16,8 +16,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::DocMeta;
 use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE};
 use crate::catalog::extract::{SectionRange, inheritable, may_hold_definition, may_hold_reference};
+use crate::catalog::label_table::LabelTable;
 use crate::error::Interrupt;
-use crate::index::dictionary::interner::Interner;
 use crate::text::metadata::{Metadata, after_meta_comment};
 use crate::text::parser::heading_end;
 use crate::text::parser::{front, parse_part};
@@ -55,7 +55,7 @@ impl IncrementalParse {
         at: usize,
         doc: &DocMeta,
         mut open: [Vec<OpenSection>; 2],
-        labels: &Interner,
+        labels: &LabelTable,
     ) -> Option<i64> {
         let (level, first) = (doc.section_meta.level, Some(self.rest));
         for open in &mut open {
@@ -144,7 +144,7 @@ fn changed_range(text: &str, docs: &[DocMeta]) -> Option<ChangedRange> {
 pub(super) fn parse_incrementally(
     text: &str,
     docs: &[DocMeta],
-    labels: &Interner,
+    labels: &LabelTable,
     interrupt: Interrupt<'_>,
 ) -> Option<IncrementalParse> {
     let ChangedRange { kept, rest, bytes, part, again } = changed_range(text, docs)?;
@@ -249,13 +249,13 @@ fn open_sections(docs: &[DocMeta], changed: Range<usize>) -> [Vec<OpenSection>; 
 }
 
 /// Returns the heading of a section.
-fn own<'a>(doc: &DocMeta, labels: &'a Interner) -> &'a str {
+fn own<'a>(doc: &DocMeta, labels: &'a LabelTable) -> &'a str {
     labels.text(doc.trail).rsplit(TRAIL).next().unwrap_or_default()
 }
 
 /// Returns the title of a note, given the documents that are kept, all that were, and the rest;
 /// none where it is another than it was.
-fn title(note: &Note, count: usize, docs: [&[DocMeta]; 3], labels: &Interner) -> Option<String> {
+fn title(note: &Note, count: usize, docs: [&[DocMeta]; 3], labels: &LabelTable) -> Option<String> {
     let [kept, were, rest] = docs.map(|docs| {
         docs.iter().find(|doc| doc.section_meta.level == 1).map(|doc| own(doc, labels))
     });
@@ -288,7 +288,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct ParsedNote {
         docs: Vec<DocMeta>,
-        labels: Interner,
+        labels: LabelTable,
         summary: Option<String>,
     }
 
@@ -302,10 +302,10 @@ mod tests {
                 file: 0,
                 length: input.length,
                 line: input.line,
-                trail: self.labels.intern(&input.trail),
+                trail: self.labels.interner().intern(&input.trail),
                 role: 0,
                 session: 0,
-                category: self.labels.intern(&input.category),
+                category: self.labels.interner().intern(&input.category),
                 section_meta: input.section_meta,
             });
             true

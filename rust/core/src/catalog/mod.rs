@@ -17,6 +17,7 @@ pub(crate) mod file_reader;
 mod file_table;
 mod incremental_parse;
 mod indexed_docs;
+pub mod label_table;
 pub(crate) mod memory_estimate;
 pub mod message_inputs;
 pub mod omission;
@@ -44,6 +45,7 @@ use crate::catalog::archived::ArchivedFiles;
 use crate::catalog::build_batches::PART_BYTES;
 use crate::catalog::change_log::ChangeLog;
 use crate::catalog::extract::Corpus;
+use crate::catalog::label_table::LabelTable;
 use crate::files::racy_stat::FsClock;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::interner::Interner;
@@ -65,7 +67,7 @@ pub struct Catalog {
     /// So many of `files`, from the first, are in order of their paths.
     sorted: usize,
     /// Trails, roles, sessions and categories.
-    pub labels: Interner,
+    pub labels: LabelTable,
     /// The places of the files behind those in order.
     by_path: FxHashMap<String, u32>,
     /// The places among them of files that are gone.
@@ -116,7 +118,7 @@ impl Catalog {
             docs: DocTable::default(),
             files: Vec::new(),
             sorted: 0,
-            labels,
+            labels: labels.into(),
             by_path: FxHashMap::default(),
             free: Vec::new(),
             kept: None,

@@ -26,7 +26,11 @@ impl FileMeta {
 impl Catalog {
     /// Returns what the index does not hold of a file, if there is such a file and it is so.
     pub fn omission(&self, path: &str) -> Option<Omission> {
-        let file = self.file(path)?;
+        self.omission_of(self.file(path)?)
+    }
+
+    /// As [`Self::omission`], for a file of the table.
+    pub fn omission_of(&self, file: &FileMeta) -> Option<Omission> {
         let (path, size) = (&file.path, megabytes(file.stat.size));
         let raise = || {
             let limit = self.limit.shown();

@@ -94,7 +94,7 @@ impl Catalog {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         // headings that were edited leave their old labels behind
         let old = std::mem::take(&mut self.labels);
-        let labels = &mut self.labels;
+        let labels = self.labels.interner();
         labels.intern("");
         let mut label = |id: u32| labels.intern(old.text(id));
         self.by_path.clear();

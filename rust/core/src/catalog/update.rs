@@ -131,7 +131,7 @@ impl Catalog {
         }
         file_meta.stat = stat;
         file_meta.progress = reading.progress;
-        file_meta.summary = self.labels.intern(&reading.summary);
+        file_meta.summary = self.labels.interner().intern(&reading.summary);
         file_meta.left_out = reading.left_out;
         file_meta.cut = reading.cut.is_some();
         file_meta.needs = reading.needs;

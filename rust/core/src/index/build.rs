@@ -59,7 +59,7 @@ impl InvertedIndex {
         (self.doc_freqs, self.word_doc_freqs) = (concepts, words);
     }
 
-    /// Makes an index from its arrays, with no deleted documents and all document frequencies 0.
+    /// Makes an index from its arrays, with no deleted documents and no document frequencies yet.
     pub fn from_parts(
         weights: Weights,
         lexicon: Lexicon,
@@ -74,8 +74,8 @@ impl InvertedIndex {
             *last = (1 << (documents % 64)) - 1;
         }
         Self {
-            doc_freqs: vec![DocFreqs::default(); lexicon.concepts()],
-            word_doc_freqs: vec![WordDocFreqs::default(); lexicon.words.len()],
+            doc_freqs: Vec::new(),
+            word_doc_freqs: Vec::new(),
             weights,
             min_average: totals.average_if_any(),
             lexicon,
@@ -106,8 +106,8 @@ impl InvertedIndex {
                 && freqs.text.max(freqs.speaker) <= count
                 && freqs.heading <= freqs.text
         };
-        let fit = concepts.len() == self.doc_freqs.len()
-            && words.len() == self.word_doc_freqs.len()
+        let fit = concepts.len() == self.lexicon.concepts()
+            && words.len() == self.lexicon.words.len()
             && concepts.iter().zip(&self.packed.counts).all(within)
             && self.lexicon.can_have_doc_freqs(&words, &concepts);
         self.set_doc_freqs(concepts, words);

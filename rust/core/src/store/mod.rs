@@ -45,6 +45,7 @@ use crate::files::root::Root;
 use crate::index::bm25f::Weights;
 use crate::index::dictionary::expansion::Expander;
 use crate::memory_limit::MemoryLimit;
+use crate::parallel::in_parallel;
 use crate::store::document_cache::DocumentCache;
 use crate::store::forget::Tombstones;
 use crate::store::gram_index_thread::GramIndexThread;
@@ -233,13 +234,10 @@ impl Store {
     ) -> Result<()> {
         *self.archived.lock() = Arc::new(ArchivedFiles::open(self.root())?);
         // the snapshot is read while the files are listed
-        let (seen, snapshot) = std::thread::scope(|scope| {
-            let loading =
-                scope.spawn(|| snapshot_file::load(self.root(), &self.weights, &self.limit));
-            let seen = walk(self.root(), "", self.clock, watch, interrupt);
-            let loaded = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (seen, loaded)
-        });
+        let (snapshot, seen) = in_parallel(
+            || snapshot_file::load(self.root(), &self.weights, &self.limit),
+            || walk(self.root(), "", self.clock, watch, interrupt),
+        );
         let seen = seen?;
         if !seen.leftovers.is_empty() {
             self.files.schedule_search();

@@ -38,14 +38,17 @@ impl Store {
         }
         // held until the changes are in, so that another thread cannot slip in between
         let mut watch = wait_for(interrupt, |slice| self.watch.try_lock_for(slice))?;
-        if self.read_state(interrupt)?.snapshot.is_none() {
+        let is_first = self.read_state(interrupt)?.snapshot.is_none();
+        if is_first {
             let state = &mut *self.write_state(interrupt)?;
             self.open_index(state, &mut watch, interrupt)?;
             // what a crashed writer has left was seen by that; nothing is waited for
             state.recovered.extend(self.files().recheck_if_due()?);
         }
         self.follow_archive(interrupt)?;
-        let mut changes = self.drain(&mut watch);
+        // without a watch the files were all compared just now
+        let is_compared = is_first && watch.is_none();
+        let mut changes = if is_compared { Changes::none() } else { self.drain(&mut watch) };
         if self.read_state(interrupt)?.main.is_damaged() {
             // the snapshot was lost under us: all is new
             let mut state = self.write_state(interrupt)?;
@@ -203,7 +206,11 @@ impl Store {
     /// Notes what the index does not hold of each file.
     pub(crate) fn update_omissions(&self, state: &mut IndexState) {
         let files = state.main.files.iter().filter(|file| file.present);
-        let of = |file: &FileMeta| Some((file.path.clone(), omission(state, &file.path)?));
+        let of_tools = |file: &FileMeta| state.tools.as_ref()?.omission(&file.path);
+        let of = |file: &FileMeta| {
+            let omission = state.main.omission_of(file).or_else(|| of_tools(file))?;
+            Some((file.path.clone(), omission))
+        };
         state.incomplete = files.filter_map(of).collect();
     }
 

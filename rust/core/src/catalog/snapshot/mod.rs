@@ -20,7 +20,7 @@ use crate::text::language;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 14;
+const FORMAT: u64 = 15;
 
 /// Returns the format number for this process: languages that were added change the terms.
 fn format() -> u64 {
@@ -30,6 +30,8 @@ fn format() -> u64 {
 /// Bytes before the directory, and arrays in it.
 const HEADER_BYTES: usize = 40;
 const ARRAYS: usize = 30;
+/// Arrays behind the weights that are of the terms: two threads read a snapshot.
+const TERM_ARRAYS: usize = 12;
 const ARRAYS_AT: usize = HEADER_BYTES + ARRAYS * size_of::<Extent>();
 
 /// The reason why a snapshot cannot be used.

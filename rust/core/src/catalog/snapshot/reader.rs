@@ -9,7 +9,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::doc_ids::DocIds;
 use crate::catalog::doc_table::{self, DocMeta, DocTable, DocValidator};
 use crate::catalog::extract::Corpus;
-use crate::catalog::snapshot::{ARRAYS_AT, HEADER_BYTES, LoadError, MAGIC, format, weight_array};
+use crate::catalog::label_table::LabelTable;
+use crate::catalog::snapshot::{
+    ARRAYS_AT, HEADER_BYTES, LoadError, MAGIC, TERM_ARRAYS, format, weight_array,
+};
 use crate::catalog::{Catalog, FileMeta, ReadProgress};
 use crate::files::paths;
 use crate::files::platform::FileExt as _;
@@ -18,11 +21,13 @@ use crate::files::root::Stat;
 use crate::index::bm25f::{Lengths, Totals, Weights};
 use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::lexicon::Lexicon;
+use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::postings::decoding::is_forward_page;
 use crate::index::postings::tf_profiles::TfProfiles;
-use crate::index::storage::packed_index::PackedIndex;
+use crate::index::storage::packed_index::{ListPosition, PackedIndex};
 use crate::index::storage::paged_array::{Extent, PagedArray, SPARE_CAPACITY, SnapshotFile};
+use crate::parallel::in_parallel;
 
 const TRUNCATED: LoadError = "it is cut short";
 const DAMAGED: LoadError = "it is damaged";
@@ -65,10 +70,35 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, LoadErr
     if weights_of_it != weight_array(weights) {
         return Err("the weights differ");
     }
-    arrays.catalog(weights.clone())
+    let terms = arrays.split_off(TERM_ARRAYS);
+    // about as much work on either side
+    let (terms, tables) =
+        in_parallel(|| terms.clone().term_tables(), || arrays.clone().doc_tables());
+    arrays.catalog(weights.clone(), terms?, tables?)
+}
+
+/// What is known of the terms.
+struct TermTables {
+    lexicon: Lexicon,
+    concepts: Vec<DocFreqs>,
+    words: Vec<WordDocFreqs>,
+}
+
+/// What is known of the documents and files, and where the pages lie.
+struct DocTables {
+    totals: Totals,
+    lengths: Vec<Lengths>,
+    starts: Vec<ListPosition>,
+    counts: Vec<u32>,
+    lists: Vec<Extent>,
+    forward: Vec<Extent>,
+    docs: Vec<Extent>,
+    labels: LabelTable,
+    files: Vec<FileMeta>,
 }
 
 /// Takes the arrays off the front of the directory, one by one.
+#[derive(Clone)]
 struct ArrayReader {
     kept: Arc<SnapshotFile>,
     /// Of the file.
@@ -77,6 +107,12 @@ struct ArrayReader {
 }
 
 impl ArrayReader {
+    /// Takes the first arrays away, for another reader.
+    fn split_off(&mut self, arrays: usize) -> Self {
+        let first: Vec<Extent> = self.directory.by_ref().take(arrays).collect();
+        Self { directory: first.into_iter(), ..self.clone() }
+    }
+
     fn array<T: Pod>(&mut self) -> Result<Vec<T>, LoadError> {
         let extent = self.directory.next().ok_or(INCONSISTENT)?;
         self.kept.read_with_capacity(&extent, SPARE_CAPACITY).ok_or(DAMAGED)
@@ -120,22 +156,45 @@ impl ArrayReader {
         }
     }
 
-    fn catalog(mut self, weights: Weights) -> Result<Catalog, LoadError> {
-        let totals = self.totals()?;
-        let (words, stems, labels) = (self.terms()?, self.terms()?, self.terms()?);
+    fn term_tables(mut self) -> Result<TermTables, LoadError> {
+        let (words, stems) = (self.terms()?, self.terms()?);
         let (entries, concept_of_stem) = (self.array()?, self.array()?);
         let profiles = TfProfiles::from_parts(self.array()?, self.array()?).ok_or(INCONSISTENT)?;
         let lexicon = Lexicon::from_parts(words, entries, stems, concept_of_stem, profiles);
         let lexicon = lexicon.ok_or(INCONSISTENT)?;
+        Ok(TermTables { lexicon, concepts: self.array()?, words: self.array()? })
+    }
+
+    fn doc_tables(mut self) -> Result<DocTables, LoadError> {
+        let totals = self.totals()?;
         let lengths: Vec<Lengths> = self.array()?;
         let mut counted = Totals::default();
         lengths.iter().for_each(|lengths| counted.add(lengths));
         if counted != totals {
             return Err(INCONSISTENT);
         }
-        let (concepts, words) = (self.array()?, self.array()?);
-        let (starts, counts): (Vec<_>, Vec<u32>) = (self.array()?, self.array()?);
+        let (starts, counts) = (self.array()?, self.array()?);
         let (lists, forward, docs) = (self.extents()?, self.extents()?, self.extents()?);
+        if docs.len() != lengths.len().div_ceil(doc_table::DOCS_PER_PAGE) {
+            return Err(INCONSISTENT);
+        }
+        let pages = self.extents()?;
+        let labels = LabelTable::from_parts(self.kept.clone(), pages, self.array()?, self.array()?);
+        let labels = labels.ok_or(INCONSISTENT)?;
+        let files = self.files(lengths.len(), labels.len() as u32)?;
+        Ok(DocTables { totals, lengths, starts, counts, lists, forward, docs, labels, files })
+    }
+
+    /// Puts the tables together.
+    fn catalog(
+        self,
+        weights: Weights,
+        terms: TermTables,
+        tables: DocTables,
+    ) -> Result<Catalog, LoadError> {
+        let TermTables { lexicon, concepts, words } = terms;
+        let DocTables { totals, lengths, starts, counts, lists, forward, docs, labels, files } =
+            tables;
         let (concept_count, profile_count) = (lexicon.concepts(), lexicon.profiles.len());
         let count = lengths.len();
         let packed = PackedIndex {
@@ -152,16 +211,7 @@ impl ArrayReader {
         }
         let index = InvertedIndex::from_parts(weights, lexicon, lengths, totals, packed);
         let index = index.with_doc_freqs(concepts, words).ok_or(INCONSISTENT)?;
-
-        let label_count = labels.len() as u32;
-        if labels.get("") != Some(0) {
-            return Err(INCONSISTENT);
-        }
-        let files = self.files(count, label_count)?;
-        let validator = DocValidator::new(&files, label_count);
-        if docs.len() != count.div_ceil(doc_table::DOCS_PER_PAGE) {
-            return Err(INCONSISTENT);
-        }
+        let validator = DocValidator::new(&files, labels.len() as u32);
         let pages = self.pages(docs, move |page, docs: &[DocMeta]| validator.accepts(page, docs));
         let mut catalog = Catalog::new(index.weights().clone(), Corpus::Main);
         catalog.index = index;

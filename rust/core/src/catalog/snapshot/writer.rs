@@ -6,8 +6,10 @@ use bytemuck::Pod;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::doc_table::{self, DocMeta};
+use crate::catalog::label_table::{LABELS_PER_PAGE, LabelTable};
 use crate::catalog::snapshot::{ARRAYS_AT, HEADER_BYTES, MAGIC, format, weight_array};
 use crate::catalog::{Catalog, FileMeta, ReadProgress};
+use crate::index::dictionary::interner::{Interner, hash};
 use crate::index::storage::paged_array::Extent;
 
 /// Returns the snapshot of a catalog, which must be packed, for the root with this id; none when
@@ -29,29 +31,27 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     out.file.try_reserve_exact(room).ok()?;
     out.file.resize(ARRAYS_AT, 0);
     out.put(&weight_array(catalog.index.weights()));
-    out.put(&[u64::from(totals.documents)]);
-    out.put(&totals.docs_with_field);
-    out.put(&totals.length);
-    for terms in [&words.words, &words.stems, &catalog.labels] {
-        let (text, ends, slots) = terms.parts();
-        out.put(text.as_bytes());
-        out.put(ends);
-        out.put(slots);
-    }
+    // see TERM_ARRAYS
+    out.put_terms(&words.words);
+    out.put_terms(&words.stems);
     out.put(&words.entries);
     out.put(&words.concept_of_stem);
     let (variants, ends) = words.profiles.parts();
     out.put(variants);
     out.put(ends);
-    out.put(lengths);
     let (concepts, words) = catalog.index.all_doc_freqs();
     out.put(concepts);
     out.put(words);
+    out.put(&[u64::from(totals.documents)]);
+    out.put(&totals.docs_with_field);
+    out.put(&totals.length);
+    out.put(lengths);
     out.put(&packed.starts);
     out.put(&packed.counts);
     out.put_pages((0..packed.lists.len()).map(|page| packed.lists.get(page)))?;
     out.put_pages((0..packed.forward.len()).map(|page| packed.forward.get(page)))?;
     out.put_pages(rows_of_kept(catalog).chunks(doc_table::DOCS_PER_PAGE).map(Some))?;
+    out.put_labels(&catalog.labels);
     out.put_files(catalog);
     (!out.lacks_memory).then(|| out.finish(root))
 }
@@ -100,6 +100,30 @@ impl SnapshotWriter {
     fn put<T: Pod>(&mut self, array: &[T]) {
         let extent = self.write(array);
         self.directory.push(extent);
+    }
+
+    fn put_terms(&mut self, terms: &Interner) {
+        let (text, ends, slots) = terms.parts();
+        self.put(text.as_bytes());
+        self.put(ends);
+        self.put(slots);
+    }
+
+    fn put_labels(&mut self, labels: &LabelTable) {
+        let text = |label: usize| labels.text(label as u32);
+        let pages = (0..labels.len()).step_by(LABELS_PER_PAGE).map(|first| {
+            let labels = first..(first + LABELS_PER_PAGE).min(labels.len());
+            labels.map(text).collect::<String>().into_bytes()
+        });
+        let extents: Vec<Extent> = pages.map(|page| self.write(&page)).collect();
+        self.put(&extents);
+        let mut end = 0;
+        let ends = (0..labels.len()).map(|label| {
+            end += text(label).len() as u32;
+            end
+        });
+        self.put(&ends.collect::<Vec<u32>>());
+        self.put(&(0..labels.len()).map(|label| hash(text(label))).collect::<Vec<u32>>());
     }
 
     /// Puts the extents of pages in the directory's place of the pages themselves.

@@ -146,7 +146,6 @@ pub(crate) trait ReadLease: Sized + Debug + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Changes {
     /// These files, and everything below these folders.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there is no watch"))]
     Some {
         /// Paths of files.
         files: BTreeSet<String>,
@@ -158,6 +157,11 @@ pub(crate) enum Changes {
 }
 
 impl Changes {
+    /// Returns no change.
+    pub(crate) fn none() -> Self {
+        Self::Some { files: BTreeSet::new(), folders: BTreeSet::new() }
+    }
+
     /// Returns whether nothing is to be done.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Some { files, folders } if files.is_empty() && folders.is_empty())

@@ -26,7 +26,8 @@ pub struct HashSlot {
     id_plus_one: u32,
 }
 
-fn hash(string: &str) -> u32 {
+/// Returns the hash by which the table finds a string.
+pub(crate) fn hash(string: &str) -> u32 {
     let mut hasher = FxHasher::default();
     hasher.write(string.as_bytes());
     hasher.finish() as u32
@@ -137,6 +138,12 @@ impl Interner {
         self.ends.push(self.text.len() as u32);
         self.slots[at] = HashSlot { hash, id_plus_one: id + 1 };
         id
+    }
+
+    /// Gives a string that has a number another one, by which it is not found.
+    pub fn push_again(&mut self, string: &str) {
+        self.text.push_str(string);
+        self.ends.push(self.text.len() as u32);
     }
 
     /// Interns all strings of another interner and returns their numbers here.

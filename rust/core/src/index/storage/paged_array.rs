@@ -184,6 +184,12 @@ impl<T: Pod> PagedArray<T> {
         sound.then(|| page.into_boxed_slice())
     }
 
+    /// Returns whether its snapshot file is damaged.
+    #[cfg(test)]
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.file.is_damaged())
+    }
+
     /// Marks the snapshot file as damaged: its contents contradict each other.
     pub fn reject(&self) {
         if let Some(source) = &self.source {

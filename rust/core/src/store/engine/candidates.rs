@@ -154,7 +154,7 @@ impl<'a> Candidates<'a> {
         };
         let [trail, role, session, category] =
             [&document.trail, &document.role, &document.session, &document.category]
-                .map(|label| catalog.labels.intern(label));
+                .map(|label| catalog.labels.interner().intern(label));
         catalog.docs.push(DocMeta {
             start: document.start,
             hash: document.hash,
