@@ -402,7 +402,8 @@ impl Document {
             ..Self::default()
         };
         let mut votes = Votes::default();
-        for FieldText { text, .. } in input.fields.iter().filter(|one| one.field != Field::Context) {
+        for FieldText { text, .. } in input.fields.iter().filter(|one| one.field != Field::Context)
+        {
             segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk), 1));
         }
         document.language = votes.language(DOCUMENT_MARGIN, |_| true);

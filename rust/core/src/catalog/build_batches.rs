@@ -71,7 +71,9 @@ impl FileList<'_> {
     /// that it pays: both then have the same numbers for the commonest words.
     pub fn first(&self, batches: &[Batch]) -> Option<usize> {
         let bytes = |batch: &Batch| match batch {
-            Batch::Files(files) => self.files[files.clone()].iter().map(|(_, stat)| stat.size).sum(),
+            Batch::Files(files) => {
+                self.files[files.clone()].iter().map(|(_, stat)| stat.size).sum()
+            }
             Batch::Part(_, span) => span.end - span.start,
         };
         let all: u64 = batches.iter().map(bytes).sum();

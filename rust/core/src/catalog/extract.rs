@@ -92,7 +92,12 @@ impl<'a> IndexInput<'a> {
     }
 
     /// Adds a text that other documents have too.
-    pub(super) fn add_shared(&mut self, field: Field, text: &'a str, counted: &'a RefCell<CountedText>) {
+    pub(super) fn add_shared(
+        &mut self,
+        field: Field,
+        text: &'a str,
+        counted: &'a RefCell<CountedText>,
+    ) {
         self.fields.extend(FieldText::new(field, text, Some(counted)));
     }
 
