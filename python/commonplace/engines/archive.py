@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace.store import Store
 
 # Candidates whose neighbours are candidates too
-NEAR = 40
+NEAR = 64
 # Threads that read files and make their rows, and files that they may be ahead
 THREADS, AHEAD = 2, 4
 

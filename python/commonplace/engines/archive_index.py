@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'commonplace[archive]'"
 PATIENCE = 30.0
 """Seconds to wait for another process that changes the archive."""
-# Bytes that tantivy may hold before it writes a segment
-HEAP = 96_000_000
+# Bytes that tantivy may hold before it writes a segment: few, for they are no part of memory_limit
+HEAP = 32_000_000
 # The numbers of a row, as `archived_documents` takes them
 NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h")
 # Names whose counts are kept
