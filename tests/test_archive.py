@@ -16,6 +16,7 @@ import commonplace
 from commonplace import QueryError, Store, cli
 from commonplace.engines.archive import ArchiveEngine
 from commonplace.errors import CommonplaceError
+from tests.test_refuse import run_with_mounts
 
 OLD, NEW = "sessions/p/2025-01-01-old/messages.jsonl", "sessions/p/2026-01-01-new/messages.jsonl"
 
@@ -341,6 +342,61 @@ def test_archived_sessions_come_back(memory: Path, capsys: pytest.CaptureFixture
     assert "restored: 1 transcripts with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore"]) == 1
     assert "nothing to restore" in capsys.readouterr().out
+
+
+def test_an_import_archives_by_a_rule(
+    memory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(line("A zebra drinks.", "z", "2026-02-01"))
+    command = ["--root", str(memory), "import", str(log)]
+    assert cli.run(command) == 0
+    assert "archive" not in capsys.readouterr().out
+    assert cli.run([*command, "--archive-older", "2025-06-01", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["archived"]["sessions"] == [OLD]
+    assert cli.run([*command, "--archive-over", "0kb"]) == 0
+    assert "archived: 2 transcripts" in capsys.readouterr().out
+    assert cli.run([*command, "--archive-over", "1GB", "--to", "one.jsonl"]) == 2
+
+
+@pytest.mark.linux("unshare")
+def test_a_root_that_can_only_be_read_is_searched(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old"])
+        (memory / NEW).write_text("")
+    script = """
+import commonplace, sys
+with commonplace.open(sys.argv[1]) as store:
+    print([(hit.citation, hit.archived) for hit in store.search("kettle")])
+"""
+    read_only = f"mount --bind {memory} {memory} && mount -o remount,bind,ro {memory}"
+    found = run_with_mounts(read_only, script, str(memory))
+    assert found == str([(f"{OLD}#L1-L2", True), (f"{OLD}#L3", True)])
+
+
+def test_sessions_that_do_not_fit_are_archived(tmp_path: Path) -> None:
+    words = [f"{a}{b}{c}" for a in "bdfgklm" for b in "aeiou" for c in "dgklmnprst"]
+    for number in range(10):
+        at = tmp_path / f"sessions/p/2025-01-{number + 1:02}-s{number}/messages.jsonl"
+        at.parent.mkdir(parents=True)
+        day = f"2025-01-{number + 1:02}"
+        at.write_text(
+            "".join(
+                line(f"{words[n % 350]}{n}x{number} {words[n * 7 % 350]}", f"s{number}", day)
+                for n in range(4000)
+            )
+        )
+    with commonplace.open(tmp_path, memory_limit=16 << 20) as store:
+        assert any("archive old sessions" in note for note in store.search("bad").notes)
+        assert store.status().messages < 10 * 4000
+        done = store.archive(over=1 << 20)
+        assert len(done.sessions) in (8, 9)
+        assert done.messages == len(done.sessions) * 4000
+    with commonplace.open(tmp_path, memory_limit=16 << 20) as store:
+        assert store.status().skipped == []
+        assert store.search("bad").freshness == "fresh"
+        hits = store.search(f"{words[5]}5x0 {words[5]}5x9", limit=2)
+        assert [hit.archived for hit in hits] in ([True, False], [False, True])
 
 
 def test_the_engine_is_small_to_look_at(memory: Path) -> None:

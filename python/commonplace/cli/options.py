@@ -245,6 +245,18 @@ OVER = argument(
     metavar="SIZE",
     help="The oldest, until the transcripts that stay in memory take no more: 2GB, 500MB.",
 )
+ARCHIVE_OLDER = argument(
+    "--archive-older",
+    type=moment,
+    metavar="TIME",
+    help="Then archive sessions that ended before this time: 90d, 2026-02-01.",
+)
+ARCHIVE_OVER = argument(
+    "--archive-over",
+    type=byte_size,
+    metavar="SIZE",
+    help="Then archive the oldest, until the transcripts in memory take no more: 2GB, 500MB.",
+)
 RESTORE = argument(
     "--restore",
     action="store_true",

@@ -107,12 +107,22 @@ def delete(opening: RootOptions, path: str, expected: str | None, *, as_json: bo
         return done(store.delete(path, expected_version=expected), "deleted", as_json)
 
 
-@command(options.LOGS, *options.HOSTS, options.TO, options.KEEP_SECRETS, JSON)
+@command(
+    options.LOGS,
+    *options.HOSTS,
+    options.TO,
+    options.ARCHIVE_OLDER,
+    options.ARCHIVE_OVER,
+    options.KEEP_SECRETS,
+    JSON,
+)
 def import_(
     opening: RootOptions,
     files: list[str],
     hosts: list[str] | None,
     to: str | None,
+    archive_older: float | None,
+    archive_over: int | None,
     *,
     keep_secrets: bool,
     as_json: bool,
@@ -124,6 +134,9 @@ def import_(
     SpecStory, OpenAI chat and plain lines; a file's content tells which it is. A file that cannot
     be read is named and skipped. Exit code 2 means that nothing could be imported.
     """
+    has_rule = archive_older is not None or archive_over is not None
+    if to and has_rule:
+        raise UsageError("--archive-older and --archive-over go with sessions, not with --to")
     if to:
         return _import_to(opening, files, hosts, to, keep_secrets=keep_secrets, as_json=as_json)
     if not files and not hosts:
@@ -135,7 +148,13 @@ def import_(
         if report.new + report.grown:
             # indexed now, for else the next prompt of an agent would wait for that
             store.status()
-    emit(record(report)) if as_json else printer().sessions_imported(report)
+        archived = store.archive(older=archive_older, over=archive_over) if has_rule else None
+    if as_json:
+        emit(record(report) | ({"archived": archived.as_dict()} if archived else {}))
+    else:
+        printer().sessions_imported(report)
+        if archived:
+            printer().archived(archived, "archived")
     return FOUND if report.new + report.grown + report.unchanged else ERROR
 
 

@@ -19,7 +19,7 @@ from commonplace.engines.archive_index import PATIENCE, ArchiveIndex
 from commonplace.engines.archive_list import FOLDER, ArchiveList
 from commonplace.engines.archive_queries import ArchiveQueries
 from commonplace.engines.protocol import EngineStats
-from commonplace.errors import Busy, NotFound
+from commonplace.errors import Busy, NotFound, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -168,14 +168,14 @@ class ArchiveEngine:
     ) -> list[EngineDocument]:
         """Return the documents that score best by tantivy's BM25 with the weights of the core."""
         self._follow()
-        asked = self._queries.asked(names, stats)
-        if asked is None or not self._list.files:
+        weights = self._queries.weights(names, stats)
+        if not weights or not self._list.files:
             return []
         places = list(self._queries.places(filter, self._list.files))
         own = [*self._queries.phrases(names), *self._queries.fields(filter)]
-        best = self._index.best([asked, *own, *places], count)
+        best = self._queries.best(weights, [*own, *places], count)
         # the neighbours of what does not pass may pass
-        near = self._index.best([asked, *places], NEAR) if own else best[:NEAR]
+        near = self._queries.best(weights, places, NEAR) if own else best[:NEAR]
         rows = self._index.numbers([*near, *best] if own else best)
         return self._found(self._core.archived_documents(rows, len(near), names))
 
@@ -241,6 +241,11 @@ class ArchiveEngine:
         try:
             self._begin(patience=0.0)
         except Busy:
+            return
+        except StorageError as error:
+            # on a read-only root nothing is removed
+            if error.code not in ("rofs", "perm"):
+                raise
             return
         for path in paths:
             self.remove(path)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import archive_row_names
@@ -12,13 +15,12 @@ from commonplace.errors import Busy, CommonplaceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 INSTALL = "pip install 'commonplace[archive]'"
 PATIENCE = 30.0
 """Seconds to wait for another process that changes the archive."""
-# Bytes that tantivy may hold before it writes a segment
-HEAP = 96_000_000
+# Bytes that tantivy may hold before it writes a segment: few, for they are no part of memory_limit
+HEAP = 32_000_000
 # The numbers of a row, as `archived_documents` takes them
 NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h")
 # Names whose counts are kept
@@ -44,6 +46,7 @@ class ArchiveIndex:
         self._index: Any = None
         self._writer: Any = None
         self.searcher: Any = None
+        self._links: TemporaryDirectory[str] | None = None
         self._counts: dict[str, int] = {}
         self.deleted = False
         """Rows were deleted that tantivy still counts."""
@@ -65,11 +68,23 @@ class ArchiveIndex:
     def make(self) -> None:
         """Open the index; make it where there is none."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        index = self.tantivy.Index(self.schema, path=str(self._folder))
+        folder = self._folder if os.access(self._folder, os.W_OK) else self._linked()
+        index = self.tantivy.Index(self.schema, path=str(folder))
         whitespace = self.tantivy.Tokenizer.whitespace()
         index.register_tokenizer("names", self.tantivy.TextAnalyzerBuilder(whitespace).build())
         self._index = index
         self.reload()
+
+    def _linked(self) -> Path:
+        """Return a folder with links to the files of an index that can only be read: to open it,
+        tantivy writes a lock beside them.
+        """
+        self._links = TemporaryDirectory(prefix="commonplace-archive-")
+        folder = Path(self._links.name)
+        for file in self._folder.iterdir():
+            if file.suffix != ".lock":
+                (folder / file.name).symlink_to(file.absolute())
+        return folder
 
     def close(self) -> None:
         """Leave the index."""
@@ -177,14 +192,24 @@ class ArchiveIndex:
         """Return the number of rows that a query finds."""
         return self.searcher.search(query, limit=1).count or 0
 
-    def best(self, parts: Sequence[Any], count: int) -> list[Any]:
-        """Return the addresses of the rows that score best of those that all parts find."""
-        query = parts[0]
-        if parts[1:]:
-            must = self.tantivy.Occur.Must
-            query = self.tantivy.Query.boolean_query([(must, part) for part in parts])
-        found = self.searcher.search(query, limit=count, count=False).hits
-        return [address for _, address in found]
+    def best(
+        self, required: Sequence[Any], optional: Sequence[Any], most: int
+    ) -> list[tuple[float, Any]]:
+        """Return the rows that score best of those that pass all of some queries.
+
+        Args:
+            required: These queries.
+            optional: Those that only add to the score.
+            most: Most rows.
+
+        Returns:
+            Score and address of each, best first.
+        """
+        occur = self.tantivy.Occur
+        parts = [(occur.Must, one) for one in required] + [(occur.Should, one) for one in optional]
+        query = self.tantivy.Query.boolean_query(parts) if parts[1:] else required[0]
+        found: list[tuple[float, Any]] = self.searcher.search(query, limit=most, count=False).hits
+        return found
 
     def numbers(self, addresses: list[Any]) -> list[Row]:
         """Return the numbers of rows."""

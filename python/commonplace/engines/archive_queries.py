@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import archive_label, archive_row_names, language_names
+from commonplace.engines.protocol import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,13 @@ SPELLED = "wevd"
 # Words of one pattern, as in the index of a store
 MAX_WORDS = 256
 LANGUAGES = language_names()
+# Rows that score less than this share of the last one that may be shown are not read
+FAR, WINDOW = 0.6, 20
+# Rows with a rare name that are looked at first, for each that is wanted
+RARE = 4
+# The most that tantivy gives for a name of weight 1: that of its BM25 for the shortest row in which
+# the name is four times, with k1 1.2 and b 0.75
+MOST_SCORE = 2.2 * 4 / (4 + 1.2 * 0.25)
 
 
 class ArchiveQueries:
@@ -45,8 +53,8 @@ class ArchiveQueries:
             counts["~" + name] = index.count_found(index.union(expanded)) if expanded else 0
         return counts
 
-    def asked(self, names: QueryNames, stats: CollectionStats) -> Any:
-        """Return the query that chooses candidates; None if nothing can be found."""
+    def weights(self, names: QueryNames, stats: CollectionStats) -> dict[str, float]:
+        """Return the names of rows that a query asks for, rarest first, with their weights."""
         weights: dict[str, float] = {}
 
         def add(name: str, weight: float) -> None:
@@ -64,12 +72,36 @@ class ArchiveQueries:
         for name, kind, typos, terms in names.patterns:
             for own in self._expanded(kind, typos, terms):
                 add(own, weighted.get("~" + name, 1.0))
-        parts = [
-            (self._occur.Should, self._weighted(name, weight))
-            for name, weight in weights.items()
-            if self._index.count_rows(name)
-        ]
-        return self._query.boolean_query(parts) if parts else None
+        count = self._index.count_rows
+        return {name: weights[name] for name in sorted(weights, key=count) if count(name)}
+
+    def best(self, weights: Mapping[str, float], required: Sequence[Any], most: int) -> list[Any]:
+        """Return the addresses of the rows that score best of those that pass all of `required`.
+
+        tantivy scores each row that has any of the names. Most have only frequent ones, which weigh
+        little: rows that have a rare name are looked at first, and where these are good enough,
+        which they are mostly, no others.
+        """
+        # they say what is found, and nothing of how good it is
+        required = [self._query.const_score_query(one, 0.0) for one in required]
+        rare, found = 0, 0
+        frequent = sum(weights.values())
+        for name, weight in weights.items():
+            if found >= RARE * most:
+                break
+            rare, found = rare + 1, found + self._index.count_rows(name)
+            frequent -= weight
+        parts = [(name, self._weighted(name, weight)) for name, weight in weights.items()]
+        if rare < len(parts):
+            either = self._either([part for _, part in parts[:rare]])
+            scored = self._index.best([either, *required], [part for _, part in parts[rare:]], most)
+            if len(scored) == most and scored[-1][0] >= frequent * MOST_SCORE:
+                return _near_the_best(scored)
+        every = self._either([part for _, part in parts])
+        return _near_the_best(self._index.best([every, *required], [], most))
+
+    def _either(self, parts: Sequence[Any]) -> Any:
+        return self._query.boolean_query([(self._occur.Should, part) for part in parts])
 
     def phrases(self, names: QueryNames) -> list[Any]:
         """Return a query for each word of the phrases that a document must hold."""
@@ -137,6 +169,14 @@ class ArchiveQueries:
             words, key=lambda word: (-sum(count for _, count in words[word]), word)
         )
         return [name for word in rarest_last[:MAX_WORDS] for name, _ in words[word]]
+
+
+def _near_the_best(scored: list[tuple[float, Any]]) -> list[Any]:
+    """Return the addresses of rows without those that score far below the best."""
+    if len(scored) > FEWEST:
+        least = FAR * scored[WINDOW - 1][0]
+        scored = scored[:FEWEST] + [row for row in scored[FEWEST:] if row[0] >= least]
+    return [address for _, address in scored]
 
 
 def languages_of(stats: CollectionStats) -> set[str]:

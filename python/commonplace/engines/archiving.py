@@ -16,7 +16,7 @@ from commonplace.timestamps import seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commonplace._core import Hits, SearchFilter, Session
+    from commonplace._core import Hits, SearchFilter
     from commonplace.store import Store
     from commonplace.timestamps import When
 
@@ -43,6 +43,16 @@ class Archived:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields by name."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Transcript:
+    """A transcript that may be archived: its last moment in seconds, its bytes, its messages."""
+
+    path: str
+    at: float
+    size: int
+    messages: int
 
 
 class Archive:
@@ -119,15 +129,14 @@ class Archive:
         """Archive what the rules say."""
         with self._lock:
             chosen = self._chosen(older, sessions, over)
-            plan = Archived(
-                [one.path for one in chosen],
-                sum(one.messages for one in chosen),
-                sum(one.size for one in chosen),
-                moved=bool(chosen) and not dry_run,
-            )
-            if plan.moved:
-                self._move(chosen)
-            return plan
+            if dry_run or not chosen:
+                messages = sum(one.messages for one in chosen)
+                size = sum(one.size for one in chosen)
+                return Archived([one.path for one in chosen], messages, size)
+            self._move(chosen)
+            archived = self._store._core.archived_files()  # noqa: SLF001
+            held = {path: (path, number, count) for path, number, count in archived}
+            return self._done([held[one.path] for one in chosen if one.path in held])
 
     def restore(self, sessions: Sequence[str] = ()) -> Archived:
         """Bring sessions back to the index of the store; all of them if none is named."""
@@ -160,19 +169,33 @@ class Archive:
             self._engine = ArchiveEngine(self._store)
         return self._engine
 
+    def _transcripts(self) -> list[_Transcript]:
+        """Return the transcripts that are not archived, oldest first."""
+        held = {path for path, _, _ in self._store._core.archived_files()}  # noqa: SLF001
+        there = {
+            one.path: _Transcript(one.path, one.ended or one.modified, one.size, one.messages)
+            for one in self._store.sessions()
+            if one.path not in held
+        }
+        # those for which the memory does not suffice are no sessions yet
+        skipped = {path for path, why in self._store.status().skipped if "memory limit" in why}
+        if missing := skipped - there.keys():
+            for entry in self._store.list():
+                if entry.path in missing and entry.kind == "transcript":
+                    there[entry.path] = _Transcript(entry.path, entry.modified, entry.size, 0)
+        return sorted(there.values(), key=lambda one: (one.at, one.path))
+
     def _chosen(
         self, older: When | None, sessions: Sequence[str], over: int | None
-    ) -> list[Session]:
-        """Return the sessions that the rules mean, oldest first."""
-        held = {path for path, _, _ in self._store._core.archived_files()}  # noqa: SLF001
-        there = [one for one in self._store.sessions() if one.path not in held]
-        there.sort(key=lambda one: (one.ended or one.modified, one.path))
+    ) -> list[_Transcript]:
+        """Return the transcripts that the rules mean, oldest first."""
+        there = self._transcripts()
         named = {self._store.session(name).path for name in sessions}
         before = None if older is None else seconds(older)
         chosen = {
             one.path
             for one in there
-            if one.path in named or (before is not None and (one.ended or one.modified) < before)
+            if one.path in named or (before is not None and one.at < before)
         }
         if over is not None:
             left = sum(one.size for one in there if one.path not in chosen)
@@ -184,7 +207,7 @@ class Archive:
                     left -= one.size
         return [one for one in there if one.path in chosen]
 
-    def _move(self, chosen: Sequence[Session]) -> None:
+    def _move(self, chosen: Sequence[_Transcript]) -> None:
         engine = self._open()
         batch: list[str] = []
         held = 0

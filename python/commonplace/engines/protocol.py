@@ -8,8 +8,10 @@ from typing import Protocol, runtime_checkable
 
 from commonplace._core import CollectionStats, EngineDocument, QueryNames, SearchFilter
 
-CANDIDATES = 100
+CANDIDATES = 200
 """Candidates that are ranked by the core, where a search asks for no more than 20 hits."""
+FEWEST = 60
+"""Candidates that an engine returns at least, if it has so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,9 @@ class Engine(Protocol):
     def candidates(
         self, names: QueryNames, stats: CollectionStats, filter: SearchFilter, count: int
     ) -> list[EngineDocument]:
-        """Return about `count` documents that score best, or all if there are fewer.
+        """Return at most about `count` documents that score best, or all if there are fewer.
+
+        An engine may leave out those that score far below the best, but of `FEWEST` none.
 
         Those that pass the filter as far as the engine can tell, and that have the words of each
         phrase (`names.phrases`); the core checks both again.

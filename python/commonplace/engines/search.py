@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from commonplace._core import CollectionStats, QueryNames, SearchFilter, best_first, rank_candidates
-from commonplace.engines.protocol import CANDIDATES
+from commonplace.engines.protocol import CANDIDATES, FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +120,7 @@ class _Asked:
             )
             ranked = [documents[at] for at in best]
             # what is left out by its text or by the filter makes room for others
-            if rounds == ROUNDS or len(documents) < count or _enough(ranked, wanted, unit):
+            if rounds == ROUNDS or len(documents) < FEWEST or _enough(ranked, wanted, unit):
                 break
             count *= GROWTH
         return documents, ranked
