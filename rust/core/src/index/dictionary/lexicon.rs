@@ -406,6 +406,8 @@ impl Lexicon {
         self.other_caches.clear();
         self.spare_words = Vec::new();
         self.slots = WordSlots::default();
+        (self.text, self.document) = Default::default();
+        (self.spare_counts, self.spare_profile) = Default::default();
     }
 
     /// Returns the bytes that the dictionaries take in memory.

@@ -331,6 +331,17 @@ mod tests {
                     let block = superblock * BLOCKS_PER_SUPERBLOCK + block;
                     scorer.add_document_bounds(block, &mut documents);
                     prop_assert!(documents.iter().all(|&bound| bound <= limit));
+                    let Some(list) = scorer.in_superblock(superblock) else { continue };
+                    // many documents are looked up in another way than few
+                    for step in [1, 50] {
+                        let of = |at| (block % BLOCKS_PER_SUPERBLOCK * BLOCK + at, documents[at]);
+                        let expected: Vec<_> = (0..BLOCK).step_by(step).map(of).collect();
+                        let mut found: Vec<Candidate> =
+                            expected.iter().map(|&(offset, _)| (0, offset)).collect();
+                        list.add_bounds(block % BLOCKS_PER_SUPERBLOCK, &mut found);
+                        let found: Vec<_> = found.into_iter().map(|(sum, at)| (at, sum)).collect();
+                        prop_assert_eq!(found, expected);
+                    }
                 }
             }
         }
