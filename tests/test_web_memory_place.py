@@ -31,6 +31,15 @@ def test_folders_with_a_memory_are_found(opened: Store) -> None:
     index = NoteIndex(opened)
     index.refresh()
     assert memory_folders(index) == ["agents/planner", "diary", "layers", "work/team"]
+    # they follow what comes and goes
+    opened.write("new/MEMORY.md", "# New\n")
+    opened.write("deep/er/world/a.md", "# A\n")
+    opened.delete("diary/episodes/2026-02.md")
+    index.refresh()
+    assert memory_folders(index) == ["agents/planner", "deep/er", "layers", "new", "work/team"]
+    opened.delete("new/MEMORY.md")
+    index.refresh()
+    assert memory_folders(index) == ["agents/planner", "deep/er", "layers", "work/team"]
 
 
 def test_each_system_is_shown_of_the_chosen_folder(opened: Store) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
@@ -22,12 +22,16 @@ Listed = TypeVar("Listed")
 
 def memory_folders(index: NoteIndex) -> list[str]:
     """Return the folders below the root in which memories lie, in order."""
+    return index.layouts(_begin)
+
+
+def _begin(folders: Collection[str], files: Collection[str]) -> list[str]:
     found = set()
-    for path in index.folders():
+    for path in folders:
         above, _, name = path.rpartition("/")
         if name in MARKS and above and _is_place(above, own=name == "episodes"):
             found.add(above)
-        if path and _is_place(path) and index.holds(f"{path}/MEMORY.md"):
+        if path and _is_place(path) and f"{path}/MEMORY.md" in files:
             found.add(path)
     return sorted(found)
 

@@ -27,7 +27,7 @@ from commonplace.web.note_links import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from commonplace._core import Entry, FileChanges
     from commonplace.store import Store
@@ -64,6 +64,7 @@ class NoteIndex:
         self._notes = NoteNames()
         self._days: Counter[int] = Counter()
         self._links = LinkTable()
+        self._layouts: list[str] | None = None
         self._unread: dict[str, int] = {}
         """Notes whose links and tags are still to be read, each with when it has changed."""
 
@@ -110,10 +111,16 @@ class NoteIndex:
         with self._lock:
             return [self._entries[path] for path in paths if path in self._entries]
 
-    def folders(self) -> list[str]:
-        """Return the paths of all folders with files, that of the root, `""`, among them."""
+    def layouts(self, begins: Callable[[Collection[str], Collection[str]], list[str]]) -> list[str]:
+        """Return the folders in which something begins, asked anew when folders come or go.
+
+        Args:
+            begins: Returns them, of the paths of all folders and of all files.
+        """
         with self._lock:
-            return [*self._folders]
+            if self._layouts is None:
+                self._layouts = begins(self._folders, self._entries)
+            return self._layouts
 
     def folder(self, path: str) -> dict[str, int] | None:
         """Return the folders in a folder with their files counted; `""` is the root.
@@ -170,19 +177,28 @@ class NoteIndex:
         for path in changes.gone:
             self._remove(path)
         for entry in changes.changed:
-            self._remove(entry.path)
-            self._add(entry)
+            if entry.path in self._entries:
+                self._replace(entry)
+            else:
+                self._add(entry)
             if entry.kind == "note":
                 self._unread[entry.path] = changes.revision
 
     def _add(self, entry: Entry) -> None:
         folder, _, name = entry.path.rpartition("/")
         self._entries[entry.path] = entry
+        self._forget_layouts(folder, name)
         self._count(folder, 1)
         insert_sorted(self._folders[folder].files, entry.path)
         if entry.kind == "note":
             self._notes.add(entry.path, name)
             self._days[_day(entry)] += 1
+
+    def _replace(self, entry: Entry) -> None:
+        if entry.kind == "note":
+            self._days[_day(self._entries[entry.path])] -= 1
+            self._days[_day(entry)] += 1
+        self._entries[entry.path] = entry
 
     def _remove(self, path: str) -> None:
         self._unread.pop(path, None)
@@ -192,10 +208,19 @@ class NoteIndex:
         folder, _, name = path.rpartition("/")
         remove_sorted(self._folders[folder].files, path)
         self._count(folder, -1)
+        self._forget_layouts(folder, name)
         if entry.kind == "note":
             self._notes.remove(path, name)
             self._links.remove(path)
             self._days[_day(entry)] -= 1
+
+    def _forget_layouts(self, folder: str, name: str) -> None:
+        """Let layouts be looked for again where a folder comes or goes, or a note that tells one.
+
+        It is called while the folder of a file is not there.
+        """
+        if folder not in self._folders or name == "MEMORY.md":
+            self._layouts = None
 
     def _count(self, folder: str, by: int) -> None:
         """Count files more, or less, in a folder and those above it; one without files goes."""
