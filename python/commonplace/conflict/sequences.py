@@ -84,9 +84,12 @@ def _chinese(known: frozenset[str], text: str) -> list[str]:
             while at < len(text) and shared[at]:
                 at += 1
             found.append(SAME)
-        elif word := _LATIN_WORD.match(text, at) or _NUMBER_ZH.match(text, at):
+        elif word := _LATIN_WORD.match(text, at):
             at = word.end()
-            found.append(LATIN if word[0][0].isascii() and word[0][0].isalpha() else NUMBER)
+            found.append(LATIN)
+        elif number := _NUMBER_ZH.match(text, at):
+            at = number.end()
+            found.append(NUMBER)
         else:
             at += 1
             found.append(text[start] if CHINESE.match(text[start]) else ",")
