@@ -302,7 +302,14 @@ def is_wider_place(old: str, new: str) -> bool:
 
 def compare_claims(old: Claim, new: Claim) -> Verdict:
     """Compare two claims about the same attribute of the same subject."""
-    found = Verdict(False, "unrelated", old.subject, old.attribute, old.value, new.value)
+    found = Verdict(
+        conflict=False,
+        reason="unrelated",
+        subject=old.subject,
+        attribute=old.attribute,
+        old_value=old.value,
+        new_value=new.value,
+    )
     wider = is_wider_place(old.value, new.value)
     if old.scope != new.scope:
         reason = "scope"

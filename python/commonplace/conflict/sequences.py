@@ -73,9 +73,9 @@ def _chinese(known: frozenset[str], text: str) -> list[str]:
     for at in range(len(text) - 1):
         if text[at : at + 2] in known:
             shared[at] = shared[at + 1] = True
-    for word in _KEPT_ZH.finditer(text):
-        if word[0] in known:
-            shared[slice(*word.span())] = [True] * len(word[0])
+    for kept in _KEPT_ZH.finditer(text):
+        if kept[0] in known:
+            shared[slice(*kept.span())] = [True] * len(kept[0])
     found: list[str] = []
     at = 0
     while at < len(text):
