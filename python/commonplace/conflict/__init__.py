@@ -302,12 +302,14 @@ def is_wider_place(old: str, new: str) -> bool:
 
 def compare_claims(old: Claim, new: Claim) -> Verdict:
     """Compare two claims about the same attribute of the same subject."""
-    found = {
-        "subject": old.subject,
-        "attribute": old.attribute,
-        "old_value": old.value,
-        "new_value": new.value,
-    }
+    found = Verdict(
+        conflict=False,
+        reason="unrelated",
+        subject=old.subject,
+        attribute=old.attribute,
+        old_value=old.value,
+        new_value=new.value,
+    )
     wider = is_wider_place(old.value, new.value)
     if old.scope != new.scope:
         reason = "scope"
@@ -327,4 +329,4 @@ def compare_claims(old: Claim, new: Claim) -> Verdict:
         reason = "unsure"
     else:
         reason = f"changed:{old.attribute}"
-    return Verdict(conflict=reason.startswith("changed:"), reason=reason, **found)
+    return replace(found, conflict=reason.startswith("changed:"), reason=reason)

@@ -73,9 +73,9 @@ def _chinese(known: frozenset[str], text: str) -> list[str]:
     for at in range(len(text) - 1):
         if text[at : at + 2] in known:
             shared[at] = shared[at + 1] = True
-    for word in _KEPT_ZH.finditer(text):
-        if word[0] in known:
-            shared[slice(*word.span())] = [True] * len(word[0])
+    for kept in _KEPT_ZH.finditer(text):
+        if kept[0] in known:
+            shared[slice(*kept.span())] = [True] * len(kept[0])
     found: list[str] = []
     at = 0
     while at < len(text):
@@ -84,9 +84,12 @@ def _chinese(known: frozenset[str], text: str) -> list[str]:
             while at < len(text) and shared[at]:
                 at += 1
             found.append(SAME)
-        elif word := _LATIN_WORD.match(text, at) or _NUMBER_ZH.match(text, at):
+        elif word := _LATIN_WORD.match(text, at):
             at = word.end()
-            found.append(LATIN if word[0][0].isascii() and word[0][0].isalpha() else NUMBER)
+            found.append(LATIN)
+        elif number := _NUMBER_ZH.match(text, at):
+            at = number.end()
+            found.append(NUMBER)
         else:
             at += 1
             found.append(text[start] if CHINESE.match(text[start]) else ",")
