@@ -44,7 +44,7 @@ from commonplace.extraction.linear_model import (
 from commonplace.extraction.rule_tables import CHINESE, load
 
 TASKS = ("extraction", "changes", "conflict")
-# Who wrote which sets; the last of them knows the rules, the others do not.
+# Who wrote which sets; 7 and 11 know the rules, the others do not.
 AUTHORS = {
     "1": ["extraction-seen", "conflict-seen", "vetoes-seen"],
     "2": ["chat-seen", "changes-seen"],
@@ -56,6 +56,7 @@ AUTHORS = {
     "8": [f"{task}-seen-7" for task in ("extraction", "vetoes")],
     "9": [f"{task}-seen-8" for task in ("extraction", "vetoes")],
     "10": [f"{task}-seen-9" for task in ("extraction", "year")],
+    "11": ["extraction-seen-10"],
 }
 # Those whose messages no rule was made from, so that they say what rules and classifier do together
 FRESH = ("5", "6", "8", "9", "10")
@@ -223,7 +224,8 @@ class Rows(NamedTuple):
         """Return the product of the transposed matrix with a vector."""
         lengths = np.diff(np.append(self.starts, len(self.columns)))
         spread = np.repeat(of_rows * self.values, lengths)
-        return np.bincount(self.columns, spread, self.width + 1)[:-1]
+        summed: Floats = np.bincount(self.columns, spread, self.width + 1)[:-1].astype(np.float64)
+        return summed
 
 
 def logistic(matrix: Rows, yes: NDArray[np.bool_], weight: Floats) -> tuple[Floats, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 
 from commonplace.chat_spelling import expanded
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
@@ -121,6 +122,8 @@ def unmarked(sentence: str) -> str:
     return MARK.sub("", " ".join(sentence.split()).replace("\u2019", "'"))
 
 
+# rules, classifier and second layer read the sentences of one message in turn
+@lru_cache(maxsize=32)
 def normalized(sentence: str) -> str:
     """Return a sentence as rules and classifier read it.
 

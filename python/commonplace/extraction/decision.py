@@ -33,6 +33,8 @@ from commonplace.extraction.third_person import statement
 
 # Nothing overrules these.
 FINAL = frozenset({FORGET, PRIVATE, "code", "too-long", "role"})
+# A message of more sentences is a text pasted or a task described: only a rule keeps of it.
+LONGEST_CHAT = 5
 # What these found was in the sentence behind it, too
 OF_NEXT = frozenset({"correction:before-reproach", "preference:standing-wish"})
 SHORT = re.compile(r"(?!.*[\u3400-\u9fff])(?:\S+ ){0,5}\S+|(?=.*[\u3400-\u9fff]).{1,12}")
@@ -121,7 +123,7 @@ def decide(
     for one, sign, say in zip(found, signs, says, strict=True):
         said_already = bool(decided) and decided[-1].reason in OF_NEXT
         odds = odds_of(sign, weights)
-        rules_only = bool(cued) or said_already
+        rules_only = bool(cued) or said_already or len(found) > LONGEST_CHAT
         decided.append(joined(one, odds, say, rules_only=rules_only, now=now))
     return decided
 
