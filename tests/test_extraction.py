@@ -10,9 +10,9 @@ from benches.extraction_quality import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.extraction import LONGEST, classification, classify, extract, is_ephemeral
-from commonplace.extraction.abstention import abstains
-from commonplace.extraction.linear_model import weights
+from commonplace.extraction import LONGEST, classify, decision, extract, is_ephemeral
+from commonplace.extraction.abstention import cues
+from commonplace.extraction.linear_model import likely, weights
 from commonplace.extraction.rule_tables import Rule, load
 
 TABLES = {language: load(language) for language in ("english", "chinese")}
@@ -49,7 +49,7 @@ def test_each_veto_stops_its_examples(pair: tuple[str, Rule]) -> None:
 def test_rules_on_labelled_messages(
     half: str, precision: float, recall: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(classification, "joined", lambda found, *_: found)
+    monkeypatch.setattr(decision, "joined", lambda found, *_, **__: found)
     scores = score(list(answers("extraction", half)))
     assert scores.precision >= precision
     assert scores.recall >= recall
@@ -95,7 +95,7 @@ def test_the_classifier_overrules_no_question_fiction_or_request_not_to_keep() -
 
 def test_the_weights_are_small_and_read_once() -> None:
     folder = resources.files("commonplace.extraction")
-    files = [folder / f"{language}_weights.txt" for language in TABLES]
+    files = [folder / f"{language}_weights.txt.gz" for language in TABLES]
     assert sum(len(file.read_bytes()) for file in files) <= 300_000
     assert weights("english") is weights("english")
 
@@ -241,5 +241,52 @@ def test_an_afterthought_is_of_few_words() -> None:
     ],
 )
 def test_the_classifier_abstains(message: str) -> None:
-    assert abstains(message)
+    assert cues(message)
     assert not any(one.reason.endswith(":model") for one in extract([("user", message)]))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I went to AA for two years. Not something I want on file, it's only for this letter.",
+        "my salary is 83k, that is for the tax thing but not for later, so no notes",
+        "our gate is at 14 Quarry Lane, no need to hang on to it",
+        "可以帮我清掉上次聊的我去植发那段吗，谢谢，别留着",
+        "唔好記低我阿媽住邊間老人院，慈雲山嗰間",
+    ],
+)
+def test_nothing_is_kept_of_a_message_that_asks_so(message: str) -> None:
+    found = extract([("user", message)])
+    assert not any(one.kept for one in found)
+    assert any(one.reason.startswith("veto:") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("request_", "about"),
+    [
+        ("can you un-remember the bit about my arrest", "my arrest"),
+        ("remove my age from what you know", "my age"),
+        ("刚才说我离过婚那句，麻烦删掉", "我离过婚"),
+    ],
+)
+def test_a_request_to_forget_says_what(request_: str, about: str) -> None:
+    found = classify(request_)
+    assert (found.reason, found.about) == ("veto:forget", about)
+
+
+def test_the_second_layer_weighs_neighbours() -> None:
+    sentence = "nights tues to thurs at the depot"
+    alone, beside = (
+        decision.signals(found, says, [])
+        for found, says in (
+            ([classify(sentence)], [likely(sentence)]),
+            ([classify(sentence)] * 2, [likely(sentence), likely("how is that done?")]),
+        )
+    )
+    assert "score of neighbour" not in alone[0]
+    assert beside[0]["score of neighbour"] == likely("how is that done?").score
+
+
+def test_every_signal_of_the_rules_may_have_a_weight() -> None:
+    for language, signs in decision.decision_weights().items():
+        assert {"start", "score", "rule", "rule, short", "neighbour"} <= signs.keys(), language

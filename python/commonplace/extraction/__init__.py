@@ -7,8 +7,9 @@ The rules are tables in `english.toml` and `chinese.toml`, each with its example
 
 from __future__ import annotations
 
-from commonplace.extraction.classification import LONGEST, Classification, classify, possible_change
+from commonplace.extraction.classification import LONGEST, Classification, possible_change
 from commonplace.extraction.conversation import ChatMessage, extract, role_and_text
+from commonplace.extraction.decision import classify
 from commonplace.extraction.rule_tables import tables
 
 __all__ = [

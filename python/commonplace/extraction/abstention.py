@@ -47,16 +47,17 @@ SILENCE = (
 # What is only told, supposed, quoted or to be worked on
 INVENTED = (
     r"\b(?:pretend(?:ing)?|imagin(?:e|ing)|suppos(?:e|ing)|what if|hypothe\w+|scenario"
-    r"|role-?play(?:ing)?|in character|character|persona|protagonist|narrator|hero(?:ine)?"
+    r"|role[ -]?play(?:ing)?|in character|character|persona|protagonist|narrator|hero(?:ine)?"
     r"|(?:short|bedtime|backstory|user) ?story|stories|fan ?fic\w*|fiction(?:al)?|screenplay|plot"
     r"|stanza|lyrics?|npc|dialogue|monologue|for (?:example|instance)|e\.g|example|sample"
-    r"|placeholder|dummy|mock|fake|made-up|translate|translating (?:this|it)|translation:"
+    r"|placeholder|dummy|mock|test (?:user|data|case|person)|fake|made-up"
+    r"|translate|translating (?:this|it)|translation:"
     r"|say (?:that|this|it) in|in other words"
     r"|how (?:do|would) (?:you|i|we|one) say|proofread|rephrase|reword|rewrite|paraphras\w*"
     r"|summari[sz]e|quot(?:e|es|ed|ing)|verse|proverb|saying goes|tagline|slogan|caption|subtitle"
     r"|if (?:i|we|he|she|they|you) (?:were|was|had|could|ever)|would've|would have|as if|i wish)\b"
     r"|假如|假[设設装裝]|[要若]是我[是有在当]|如果我[是有当]|万一|[想设設]想|扮演|角色|人设|剧[本情]|小[说說]|故事|主角"
-    r"|台词|歌词|诗句|作文|[举舉]例|例[句如]|示例|翻[译譯](?:一下|下|成|为|[：:这])|[帮请]我?翻[译譯]|[译譯][成为]|怎么说|润色|改写|仿写|造句|文案|要不是|当初要"
+    r"|台词|歌词|测试(?:数据|用例|用户)|假数据|假人|游戏.{0,6}(?:你|我)(?:是|当|演)|诗句|作文|[举舉]例|例[句如]|示例|翻[译譯](?:一下|下|成|为|[：:这])|[帮请]我?翻[译譯]|[译譯][成为]|怎么说|润色|改写|仿写|造句|文案|要不是|当初要"
 )
 QUOTED = (
     r"\"[^\" ]+(?: [^\" ]+){3,}\"|\"[^\"]*\b(?:i|i\'m|my|we|our)\b[^\"]*\""
@@ -85,13 +86,14 @@ GROUPS = {
     "quoted": QUOTED,
     "others": OTHERS,
 }
-CUES = re.compile("|".join(GROUPS.values()), re.IGNORECASE)
+CUES = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in GROUPS.items()}
 
 
-def abstains(message: str) -> bool:
-    """Say whether the classifier must not decide about a message, so that only rules keep of it.
+def cues(message: str) -> list[str]:
+    """Return the names of the groups of which a message has a cue.
 
-    >>> abstains("the wifi password is swordfish"), abstains("lena lives in Bergen")
-    (True, False)
+    >>> cues("the wifi password is swordfish"), cues("lena lives in Bergen")
+    (['credentials'], [])
     """
-    return bool(CUES.search(message.replace("\u2019", "'")))
+    text = message.replace("\u2019", "'")
+    return [name for name, pattern in CUES.items() if pattern.search(text)]

@@ -1,13 +1,13 @@
-"""Classification of one sentence: the rule, the veto or the classifier that decides."""
+"""Classification of one sentence by the tables: the rule or the veto that decides."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 
 from commonplace.chat_spelling import expanded
-from commonplace.extraction.linear_model import likely
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
 from commonplace.extraction.third_person import statement
 
@@ -38,14 +38,17 @@ NOW = re.compile(
 
 # Of what is to be forgotten this only says that it was said.
 ABOUT = re.compile(
-    r"^(?:(?:the )?(?:thing|fact|part|bit|stuff)s? (?:that |about )?)?(?:that |what "
+    r"^(?:(?:the |that )?(?:thing|fact|part|bit|stuff|note|entry|line|mention|info|detail)s?"
+    r" (?:that |about |on |where )?)?(?:that |what "
     r"|everything |all |anything )?"
-    r"(?:i (?:just )?(?:said|told you|told|mentioned|wrote|shared)|you (?:know|saved|stored|noted"
+    r"(?:i (?:just |ever |even )?(?:said|told you|told|mentioned|wrote|shared)"
+    r"|you (?:know|saved|stored|noted"
     r"|remember(?:ed)?|learned|have)|i'd said)?\b ?(?:before|earlier"
     r"|just now)? ?(?:about |of |that )?"
     r"|^(?:我)?(?:刚才|之前|上面|前面)?(?:我)?(?:跟你|告诉你|给你)?(?:说|提|讲|告诉"
     r"|记)(?:过|到|的|了)*"
-    r"|^关于(?:我的?)?",
+    r"|^关于(?:我的?)?"
+    r"| from (?:what|whatever|all) you (?:know|remember|have)\b.*$",
     re.IGNORECASE,
 )
 POINTED = re.compile(
@@ -61,23 +64,6 @@ MODEL = "model"
 # What no rule knows, or what only says "this week", may still end something that is known.
 UNDECIDED = frozenset({"no-rule", "vague", "third-person", "ephemeral:moment"})
 LONGEST_CHANGE = 160
-# What the classifier may overrule. A question, fiction, a hypothesis, words of others, a text
-# to work on and a request not to keep it stay what they are.
-SOFT = re.compile(
-    r"ephemeral:|(?:joke|vague|past|conditional|mood|uncertain|third-person|not-done)$"
-)
-# How far below its threshold the classifier may score what a rule keeps. A rule for a plain short
-# sentence ("we moved to Lisbon") is right where so few words say little to the classifier.
-ALLOWANCE_OF_RULE = 2.5
-SHORT = re.compile(r"(?!.*[\u3400-\u9fff])(?:\S+ ){0,5}\S+|(?=.*[\u3400-\u9fff]).{1,12}")
-# Words by which a user says himself that something lasts: the classifier takes nothing of that away
-LASTING = re.compile(
-    r"\b(?:from now on|going forward|always|never|prefer|remember)\b|以后|今后|总是|从不|记住|一律",
-    re.IGNORECASE,
-)
-# A few words are kept by the classifier alone only if they say more than this above its threshold:
-# of the short sentences of a conversation most are answers and reactions.
-SURPLUS_OF_SHORT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +96,7 @@ class Classification:
     def stored(self) -> str:
         """The text for a memory: the statement with its source quoted behind it, or the text.
 
-        >>> classify("btw im left handed").stored
+        >>> by_rules("btw im left handed").stored
         'User is left handed — "btw im left handed"'
         """
         if not self.statement:
@@ -119,22 +105,8 @@ class Classification:
         return f"{self.statement} — {marks[0]}{self.text}{marks[1]}"
 
 
-def classify(sentence: str, role: str = "user", now: date | None = None) -> Classification:
-    """Decide whether one sentence is worth remembering, and as what.
-
-    Args:
-        sentence: At most `LONGEST` characters; longer ones are left out as `too-long`.
-        role: Who said it. Of an assistant only decisions and lessons count, of others nothing.
-        now: The day it was said on, from which "last month" is counted in its statement.
-
-    Returns:
-        Its kind (None when it is not kept) and the code of the rule that decided.
-
-    >>> classify("I prefer dark mode").kind, classify("I prefer dark mode").reason
-    ('preference', 'preference:i-prefer')
-    >>> classify("这次别用PPT").reason
-    'ephemeral:this-time'
-    """
+def by_rules(sentence: str, role: str = "user", now: date | None = None) -> Classification:
+    """Return what the tables of rules and vetoes say of one sentence; see `classify`."""
     text = unmarked(sentence)
     if role not in {"user", "assistant"}:
         return Classification(text, None, "role")
@@ -142,9 +114,7 @@ def classify(sentence: str, role: str = "user", now: date | None = None) -> Clas
         return Classification(text, None, "too-long")
     if CODE.search(text):
         return Classification(text, None, "code")
-    unquoted = normalized(text)
-    found = by_rules(text, unquoted, role, now)
-    return joined(found, unquoted, now) if role == "user" else found
+    return by_tables(text, normalized(text), role, now)
 
 
 def unmarked(sentence: str) -> str:
@@ -152,6 +122,8 @@ def unmarked(sentence: str) -> str:
     return MARK.sub("", " ".join(sentence.split()).replace("\u2019", "'"))
 
 
+# rules, classifier and second layer read the sentences of one message in turn
+@lru_cache(maxsize=32)
 def normalized(sentence: str) -> str:
     """Return a sentence as rules and classifier read it.
 
@@ -162,8 +134,8 @@ def normalized(sentence: str) -> str:
     return text[used_to.end() :] if (used_to := NOW.match(text)) else text
 
 
-def by_rules(text: str, unquoted: str, role: str, now: date | None) -> Classification:
-    """Return what the tables of rules and vetoes say of a sentence."""
+def by_tables(text: str, unquoted: str, role: str, now: date | None) -> Classification:
+    """Return the decision of the first rule that no veto stops, or of the veto."""
     stopped = None
     rules = list(matching_rules(unquoted, "rules", role))
     firsts = [next((r for r in rules if r.change == change), None) for change in (False, True)]
@@ -181,31 +153,14 @@ def by_rules(text: str, unquoted: str, role: str, now: date | None) -> Classific
     return Classification(text, None, "quoted" if "…" in unquoted else "no-rule")
 
 
-def joined(found: Classification, unquoted: str, now: date | None) -> Classification:
-    """Return what rules and classifier say of a sentence of the user together."""
-    if not (found.kept or found.reason == "no-rule" or SOFT.match(found.reason)):
-        return found
-    short = SHORT.fullmatch(unquoted)
-    if found.kept and (short or LASTING.search(unquoted)):
-        return found
-    says = likely(unquoted)
-    surplus = SURPLUS_OF_SHORT if short else 0.0
-    if says.score <= (-ALLOWANCE_OF_RULE if found.kept else surplus):
-        return replace(found, kind=None, reason="unlikely", statement="") if found.kept else found
-    if found.kept:
-        return found
-    said = "" if SENTENCE.match(found.text) else statement(found.text, now)
-    return replace(found, kind=says.kind, reason=f"{says.kind}:{MODEL}", statement=said)
-
-
 def possible_change(found: Classification, now: date | None = None) -> Classification | None:
     """Return a sentence that was left out as the change of state which it may be, or None.
 
     No rule has found it worth keeping. It is if it ends something that a memory tells.
 
-    >>> possible_change(classify("lena has moved to Bergen")).kind
+    >>> possible_change(by_rules("lena has moved to Bergen")).kind
     'identity'
-    >>> possible_change(classify("maybe I sell the car"))
+    >>> possible_change(by_rules("maybe I sell the car"))
     """
     text = found.text
     if found.reason not in UNDECIDED or len(text) > LONGEST_CHANGE or re.search(r"[?？]", text):

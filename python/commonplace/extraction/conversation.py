@@ -6,17 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import Any, get_args
+from typing import Any
 
-from commonplace.extraction.abstention import abstains
 from commonplace.extraction.classification import (
     FORGET,
-    MODEL,
     PRIVATE,
     Classification,
-    classify,
+    by_rules,
 )
-from commonplace.extraction.rule_tables import Kind, codes_for_rest_of_message
+from commonplace.extraction.decision import decide
+from commonplace.extraction.rule_tables import codes_for_rest_of_message
 from commonplace.extraction.third_person import by_model
 from commonplace.protocols import ChatModel
 
@@ -49,7 +48,6 @@ AFTERTHOUGHT = re.compile(
 )
 # What such a statement is without its neighbours
 PLAIN = {"no-rule", "identity:fact-of", "identity:i-do", "identity:i-am"}
-PLAIN |= {f"{kind}:{MODEL}" for kind in get_args(Kind)}
 STATEMENT = re.compile(
     r"^(?:it's|it is|i'm|i am|we're|(?:my|the|our|her|his) .{1,50}? (?:is|are|was|has|starts|lives"
     r"|works|runs|ends)|(?:i|we|she|he) (?:live|work|use|have|teach|lives|works|uses|has))"
@@ -190,12 +188,18 @@ def heed(
 
 
 def classify_message(text: str, role: str, now: date | None = None) -> list[Classification]:
-    """Return the classifications of one message; some sentences bear on their neighbours."""
+    """Return the classifications of one message."""
+    found = rules_of_message(text, role, now)
+    return decide(found, text, now) if role == "user" else found
+
+
+def rules_of_message(text: str, role: str, now: date | None = None) -> list[Classification]:
+    """Return what the rules say of a message; some sentences bear on their neighbours."""
     found: list[Classification] = []
     carried = None
     rejected = False
     for sentence in sentences(text):
-        current = classify(sentence, role, now)
+        current = by_rules(sentence, role, now)
         if carried:
             current = replace(current, kind=None, reason=carried, statement="")
         elif current.reason in {FORGET, PRIVATE}:
@@ -213,13 +217,6 @@ def classify_message(text: str, role: str, now: date | None = None) -> list[Clas
                 current = replace(current, kind=None, reason="no-rule", statement="")
         rejected = role == "user" and bool(REJECTED.match(current.text))
         found.append(current)
-    if abstains(text):
-        found = [
-            replace(one, kind=None, reason="no-rule", statement="")
-            if one.reason.endswith(f":{MODEL}")
-            else one
-            for one in found
-        ]
     return found
 
 

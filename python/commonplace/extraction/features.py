@@ -1,16 +1,23 @@
-"""Features of a sentence for the linear classifier: n-grams, and its shape."""
+"""Features of a sentence for the linear classifier: n-grams, topics, and its shape."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations, pairwise
 
-from commonplace.extraction.rule_tables import CHINESE
+from commonplace.extraction.rule_tables import CHINESE, read_table
 
 TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[\u3400-\u9fff]|\d+|[^\w\s]")
 # A full stop says how somebody writes, not what
 END = re.compile(r"[\s.。~～]+$")
 LATIN = re.compile(r"[a-z]+")
+# Of a Chinese word in `topics.toml`, in characters
+LONGEST_WORD = 4
+# Words or characters that count as its beginning
+FIRST = 2
 # What a sentence is about shows in its person, tense and mood, whatever its words.
 SHAPES = [
     (name, re.compile(pattern, re.IGNORECASE))
@@ -56,7 +63,44 @@ def features(text: str) -> set[str]:
     else:
         found.update(f"={token}" for token in tokens)
         found.update(f"{one}={other}" for one, other in pairwise(ends))
+    found |= topics(low if chinese else tokens, chinese=chinese)
     padded = f" {low} "
     for size in (1, 2, 3) if chinese else (3, 4, 5):
         found.update(f"~{padded[at : at + size]}" for at in range(len(padded) - size + 1))
     return found
+
+
+def topics(units: Sequence[str], *, chinese: bool) -> set[str]:
+    """Return the topics of a sentence, the pairs of them, and the order in which they follow.
+
+    Args:
+        units: Its words, or its characters.
+        chinese: Whether they are characters.
+    """
+    table = topics_of_words("chinese" if chinese else "english")
+    there: list[str] = []
+    first = set[str]()
+    for at, unit in enumerate(units):
+        for size in range(1, LONGEST_WORD + 1) if chinese else (1,):
+            word = "".join(units[at : at + size]) if chinese else unit
+            if names := table.get(word):
+                there += names
+                if at < FIRST:
+                    first |= {f"@^{name}" for name in names}
+    known = sorted(set(there))
+    return (
+        {f"@{name}" for name in known}
+        | first
+        | {f"@{one}>{other}" for one, other in pairwise(there)}
+        | {f"@{one}&{other}" for one, other in combinations(known, 2)}
+    )
+
+
+@cache
+def topics_of_words(language: str) -> dict[str, list[str]]:
+    """Return the topics of each word of a language, from `topics.toml`."""
+    made = defaultdict[str, list[str]](list)
+    for topic, words in read_table("topics.toml")[language].items():
+        for word in dict.fromkeys(words.split()):
+            made[word].append(topic)
+    return dict(made)

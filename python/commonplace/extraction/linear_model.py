@@ -1,11 +1,13 @@
 """Linear classifier of sentences: whether one is worth keeping, and as what.
 
 Logistic regression over the features of `features.py`. Its weights are trained by
-`benches/train_extraction.py` and stand in `english_weights.txt` and `chinese_weights.txt`.
+`benches/train_extraction.py` and stand, as compressed text, in `english_weights.txt.gz` and
+`chinese_weights.txt.gz`.
 """
 
 from __future__ import annotations
 
+import gzip
 from functools import cache
 from importlib import resources
 from math import sqrt
@@ -17,8 +19,6 @@ from commonplace.extraction.rule_tables import CHINESE, Kind
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # One letter a weight; this one is zero, and so many steps are one.
 ZERO = ord("O")
-# Log odds, both classes being equally frequent, from which a sentence is kept that no rule knows
-THRESHOLD = 1.6
 STEPS_OF_KEEP = 8
 STEPS_OF_KIND = 8
 
@@ -26,16 +26,20 @@ STEPS_OF_KIND = 8
 class Likely(NamedTuple):
     """What the classifier says of a sentence.
 
-    `score` is the logarithm of the odds that it is worth keeping, less the threshold from which a
-    sentence is kept that no rule knows.
+    `score` is the logarithm of the odds that it is worth keeping, and `private` of those that it
+    asks not to be kept; both classes being equally frequent.
     """
 
     score: float
+    private: float
     kind: Kind
 
 
 class Weights(NamedTuple):
-    """The weights of one language: for each feature that of "worth keeping", then of each kind."""
+    """The weights of one language.
+
+    For each feature: that of "worth keeping", that of "asks not to be kept", then of each kind.
+    """
 
     intercepts: tuple[float, ...]
     of_features: dict[str, tuple[int, ...]]
@@ -46,20 +50,21 @@ class Weights(NamedTuple):
         known = [row for one in found if (row := self.of_features.get(one))]
         sums = [sum(column) for column in zip(*known, strict=True)] or [0] * len(self.intercepts)
         norm = sqrt(len(found))
-        steps = (STEPS_OF_KEEP, *[STEPS_OF_KIND] * len(KINDS))
-        keep, *kinds = (
+        steps = (STEPS_OF_KEEP, STEPS_OF_KEEP, *[STEPS_OF_KIND] * len(KINDS))
+        keep, private, *kinds = (
             total / norm / step + start
             for total, step, start in zip(sums, steps, self.intercepts, strict=True)
         )
         best = max(range(len(KINDS)), key=kinds.__getitem__)
-        return Likely(keep - THRESHOLD, KINDS[best])
+        return Likely(keep, private, KINDS[best])
 
 
 @cache
 def weights(language: str) -> Weights:
     """Read the weights of a language, on first use."""
-    source = resources.files("commonplace.extraction") / f"{language}_weights.txt"
-    head, *lines = source.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    source = resources.files("commonplace.extraction") / f"{language}_weights.txt.gz"
+    text = gzip.decompress(source.read_bytes()).decode()
+    head, *lines = text.removesuffix("\n").split("\n")
     rows = (line.split("\t") for line in lines)
     return Weights(
         tuple(float(one) for one in head.split("\t")),
