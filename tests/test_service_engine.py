@@ -188,7 +188,7 @@ def test_the_ranking_after_a_rebuild_is_the_same(tenants: Tenants, tmp_path: Pat
     assert all(before)
     tenants.process.indexer.drop(key)
     assert tenants.engine
-    # not by a search of the tenant: it would have it indexed again, by the fourth query at the latest
+    # not by a search of the tenant, which would have it indexed again in the background
     (left,) = tenants.engine.search(key, [{"query": {"term": {"kind": "document"}}, "size": 100}])
     assert left["hits"]["hits"] == []
     tenants.process.indexer.rebuild(key)
