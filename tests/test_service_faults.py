@@ -180,7 +180,7 @@ def _check(cluster: Cluster, root: Path, writers: list[Writer], keys: list[str])
     """Check that files and index have each acknowledged message once, in the same ranking."""
     engine = OpenSearch(",".join(cluster.urls), prefix=INDEX)
     process = Process(root, engine)
-    deadline = time.monotonic() + max(120, WRITES / 80)
+    deadline = time.monotonic() + max(120, WRITES / 25)
     while left := [name for name, _ in process.objects.list("pending")]:
         assert time.monotonic() < deadline, f"{len(left)} changes are not indexed"
         time.sleep(0.5)

@@ -206,7 +206,9 @@ def nodes_of(number: int, folder: Path, heap: str) -> list[Node]:
             name,
             http[one],
             [
-                *(own, *options, "-cp", classes, str(HERE / "OneNode.java")),
+                # Java compiles a source file by itself only where it has a compiler
+                *(own, *options, "-cp", classes, "org.codehaus.janino.SimpleCompiler"),
+                *(str(HERE / "OneNode.java"), "OneNode"),
                 *(name, str(http[one]), str(transport[one]), str(folder / name)),
                 *(seeds, ",".join(names)),
             ],
