@@ -129,6 +129,20 @@ def test_a_memory_that_cannot_be_written_is_still_read(agent: Agent) -> None:
     assert QUESTION in prompts(agent)
 
 
+def test_sessions_from_before_are_in_the_database_of_opencode(tmp_path: Path) -> None:
+    unwired = Opencode(tmp_path)
+    unwired.ask(FACT)
+    unwired.commonplace("import", "--opencode")
+    (session,) = json.loads(unwired.commonplace("sessions", "--json"))
+    assert prompts(unwired) == [FACT]
+    assert session["messages"] == 2
+    unwired.ask(QUESTION)
+    unwired.commonplace("import", "--opencode")
+    assert sorted(prompts(unwired)) == sorted([FACT, QUESTION])
+    unwired.commonplace("import", "--opencode")
+    assert len(prompts(unwired)) == 2
+
+
 # Codex asks a person whether to trust a project before it reads its settings
 @pytest.mark.parametrize("unwired", [Claude], indirect=True)
 def test_a_project_has_a_memory_of_its_own(unwired: Agent) -> None:

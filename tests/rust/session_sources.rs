@@ -152,7 +152,7 @@ fn links_in_a_folder_of_sessions_are_followed() {
 }
 
 #[test]
-fn a_database_of_a_host_is_named_and_not_read() {
+fn a_database_that_is_none_is_named() {
     let sessions = Sessions::new();
     let database = sessions.put("data/opencode/opencode.db", "SQLite format 3\0");
     let data = sessions.source("data");

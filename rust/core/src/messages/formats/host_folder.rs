@@ -17,7 +17,7 @@ pub struct HostFolder {
     pub within: Option<&'static str>,
     /// How the names of its files end.
     pub extensions: &'static [&'static str],
-    /// The database beside the folders of sessions in which newer versions keep them. It is not read.
+    /// The database beside the folders of sessions in which newer versions keep them.
     pub database: Option<&'static str>,
 }
 

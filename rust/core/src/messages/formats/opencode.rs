@@ -1,8 +1,8 @@
 //! Sessions of opencode: `info` and `messages`, each an `info` with its `parts`.
 //!
-//! This is what `opencode export` writes. Since version 1.2 opencode keeps its sessions in a database,
-//! which is not read here: only opencode knows when it may be. Source: `packages/opencode/src/cli/cmd/export.ts` and
-//! `src/session/message-v2.ts` of anomalyco/opencode (MIT).
+//! This is what `opencode export` writes. The files and the database in which opencode keeps its
+//! sessions are read into the same form (`store/import/opencode_storage`, `opencode_database`). Source:
+//! `packages/opencode/src/cli/cmd/export.ts` and `src/session/message-v2.ts` of anomalyco/opencode (MIT).
 
 use serde_json::{Value, json};
 

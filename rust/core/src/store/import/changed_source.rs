@@ -14,7 +14,7 @@ use crate::store::import::report::ImportReport;
 use crate::store::import::session_folder::FIRST_TIME;
 use crate::store::import::sources::Source;
 use crate::store::import::standard_input::StandardInput;
-use crate::store::import::{open_source, opencode_storage};
+use crate::store::import::{open_source, opencode_database, opencode_storage};
 use crate::text::time::parse_time;
 
 /// How much of a source is read at once to know when its session began.
@@ -27,6 +27,8 @@ pub(super) struct ChangedSource {
     pub stamp: Stamp,
     /// How far it was read, where it goes on there.
     pub known: Option<ledger::Entry>,
+    /// Up to when a database was read, in milliseconds since 1970.
+    pub until: Option<i64>,
     is_subagent: bool,
     /// When its first message was written, in milliseconds since 1970.
     started: i64,
@@ -98,7 +100,9 @@ impl Store {
                 }
                 continue;
             };
-            let stamp = opencode_storage::stamp(path).or_else(|| Stamp::of(path));
+            let stamp = opencode_database::stamp(path)
+                .or_else(|| opencode_storage::stamp(path))
+                .or_else(|| Stamp::of(path));
             let Some((meta, stamp)) = fs::metadata(path).ok().zip(stamp) else {
                 report.skip(&source.shown(), "it was deleted meanwhile");
                 continue;
@@ -113,7 +117,9 @@ impl Store {
                 continue;
             }
             let state = entry.filter(|entry| is_continued(path, entry)).cloned();
-            let mut one = ChangedSource { source, stamp, known: state, ..Default::default() };
+            let until = entry.and_then(|entry| entry.until);
+            let mut one =
+                ChangedSource { source, stamp, known: state, until, ..Default::default() };
             one.look_ahead(&self.limit, &meta, interrupt);
             changed.push(one);
         }

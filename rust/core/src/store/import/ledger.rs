@@ -51,6 +51,8 @@ pub(super) struct Entry {
     pub state: Option<ImportState>,
     /// Hash of what stands before the offset of the state.
     pub tail: u64,
+    /// Up to when a database was read, in milliseconds since 1970.
+    pub until: Option<i64>,
     /// The session record that was written last.
     pub record: String,
     /// Why nothing was taken of it.
@@ -157,6 +159,7 @@ fn line(source: &str, entry: &Entry) -> Vec<u8> {
         "targets": entry.targets,
         "state": entry.state.as_ref().map(ImportState::to_json),
         "tail": entry.tail,
+        "until": entry.until,
         "record": entry.record,
         "skipped": entry.skipped,
     })
@@ -191,6 +194,7 @@ fn read(line: &[u8]) -> Option<(String, Entry)> {
         targets,
         state,
         tail: object["tail"].as_u64()?,
+        until: object["until"].as_i64(),
         record: text(&object["record"])?,
         skipped: text(&object["skipped"]),
     };

@@ -19,6 +19,7 @@ mod context;
 mod index_frame;
 mod ledger;
 mod message_index;
+mod opencode_database;
 mod opencode_storage;
 mod ordinals;
 mod pending_lines;

@@ -2,7 +2,7 @@
 //!
 //! `storage/session/PROJECT/SESSION.json`, `storage/message/SESSION/MESSAGE.json` and
 //! `storage/part/MESSAGE/PART.json`; names rise with time. Source: `packages/opencode/src/storage`
-//! of anomalyco/opencode (MIT). Newer versions have a database; `opencode export` reads both.
+//! of anomalyco/opencode (MIT). Newer versions have a database: see `opencode_database`.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -7,6 +7,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
+use crate::files::racy_stat::now_ns;
 use crate::messages::formats::{
     self, ImportSource, ImportState, Imported, SessionHeader, SessionSink,
 };
@@ -15,6 +16,7 @@ use crate::messages::redaction::{Redactions, add_counts};
 use crate::store::import::changed_source::ChangedSource;
 use crate::store::import::context::Context;
 use crate::store::import::ledger;
+use crate::store::import::opencode_database::{self, Sessions};
 use crate::store::import::report::{Outcome, SourceReport};
 use crate::store::import::session_names::SessionNames;
 use crate::store::import::session_target::SessionTarget;
@@ -82,6 +84,9 @@ impl<'a, 'n> SourceImport<'a, 'n> {
             let imported = self.convert(bytes, &mut state, progress)?;
             return Ok(self.outcome(imported, state, None));
         };
+        if opencode_database::is_database(path) {
+            return self.read_database(path, progress);
+        }
         let file = open_source(path, &shown)?;
         let (mut state, start) = self.start(known, &file, &shown)?;
         let document = opencode_storage::document(path, self.context.limit())?;
@@ -96,6 +101,29 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         let mut tell = |read: u64| progress(read.saturating_sub(start));
         let imported = self.convert(reader, &mut state, &mut tell)?;
         Ok(self.outcome(imported, state, Some(&kept)))
+    }
+
+    /// Reads the sessions of a database that have changed.
+    fn read_database(
+        &mut self,
+        path: &Path,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<ledger::Entry>> {
+        let now = now_ns() / 1_000_000;
+        let mut sessions = Sessions::open(path, self.one.until, now, self.context.limit())?;
+        let mut state = ImportState { is_whole: true, ..ImportState::default() };
+        let had_any = self.one.until.is_some() || !sessions.is_empty();
+        let imported = self.convert(&mut sessions, &mut state, progress)?;
+        let mut entry = self.outcome(imported, state, None);
+        if had_any && self.report.messages + self.report.copies == 0 {
+            // sessions without a message, or nothing new but a title
+            self.report.outcome = Outcome::Unchanged;
+        }
+        if let Some(entry) = &mut entry {
+            entry.until = Some(sessions.until);
+            entry.skipped = entry.skipped.take().filter(|_| !had_any);
+        }
+        Ok(entry)
     }
 
     fn convert(

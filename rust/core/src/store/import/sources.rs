@@ -134,11 +134,8 @@ impl Listing<'_> {
         }
         if let Some(path) = folder.database_path(variable).filter(|path| path.is_file()) {
             found = true;
-            let why = format!(
-                "{name} keeps its sessions in this database, which is not read; \
-                 import what `{name} export SESSION` writes"
-            );
-            self.report.skip(&absolute(path).to_string_lossy(), &why);
+            self.report.places.push(absolute(path.clone()).to_string_lossy().into_owned());
+            self.sources.push(Source::File { path: absolute(path), is_named: false });
         }
         if !found && is_named {
             let shown = paths.first().map(|path| path.to_string_lossy().into_owned());

@@ -1,0 +1,242 @@
+//! Database of opencode: its sessions as lines of JSON, each message as `opencode export` writes it.
+//!
+//! Since version 1.2 opencode keeps the rows of `session`, `message` and `part` in an SQLite database
+//! that it writes while we read. It is opened read-only; a session is read when one of its rows is
+//! newer than all rows were at the last import. Source: `packages/opencode/src/session/session.sql.ts`
+//! of anomalyco/opencode (MIT).
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufRead, Cursor, Error as IoError, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::memory_limit::MemoryLimit;
+use crate::store::import::ledger::Stamp;
+
+/// The first bytes of a database.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// How names of databases end.
+const EXTENSIONS: [&str; 3] = ["db", "sqlite", "sqlite3"];
+/// How long a writer is waited for, which has the database for moments.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a message that is not finished may still grow, in milliseconds.
+const GROWS_FOR: i64 = 600_000;
+/// Bytes that are taken at most to read a byte of a message.
+const READ_BYTE: u64 = 12;
+
+/// The sessions with a row from then on.
+const CHANGED: &str =
+    "SELECT id, parent_id, directory, title, time_created FROM session WHERE id IN (
+    SELECT id FROM session WHERE time_updated >= ?1
+    UNION SELECT session_id FROM message WHERE time_updated >= ?1
+    UNION SELECT session_id FROM part WHERE time_updated >= ?1) ORDER BY time_created, id";
+const NEWEST: &str = "SELECT max(
+    coalesce((SELECT max(time_updated) FROM session), 0),
+    coalesce((SELECT max(time_updated) FROM message), 0),
+    coalesce((SELECT max(time_updated) FROM part), 0))";
+const MESSAGES: &str = "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id";
+const MESSAGE: &str = "SELECT data, time_created, max(time_updated, coalesce(
+    (SELECT max(time_updated) FROM part WHERE message_id = ?1), 0)) FROM message WHERE id = ?1";
+const SIZE: &str = "SELECT coalesce(sum(length(data)), 0) FROM part WHERE message_id = ?1";
+const PARTS: &str = "SELECT data FROM part WHERE message_id = ?1 ORDER BY id";
+
+/// Returns whether a file is a database, by its name and its first bytes.
+pub(super) fn is_database(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let mut start = [0; MAGIC.len()];
+    extension.is_some_and(|found| EXTENSIONS.contains(&found))
+        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && start == *MAGIC
+}
+
+/// Returns what tells that a database has not changed: its own stamp, and that of its log.
+pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+    if !is_database(path) {
+        return None;
+    }
+    let (own, log) = (Stamp::of(path)?, Stamp::of(&log_of(path)).unwrap_or_default());
+    let mtime_ns = own.mtime_ns.wrapping_add(log.mtime_ns);
+    Some(Stamp { size: own.size + log.size, mtime_ns, ..own })
+}
+
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = OsString::from(path);
+    log.push("-wal");
+    log.into()
+}
+
+/// The sessions of a database that have changed, as lines of JSON.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    connection: Connection,
+    path: String,
+    limit: MemoryLimit,
+    /// The header of each session that is still to be read, the next one last.
+    sessions: Vec<(String, Value)>,
+    /// The session that is being read.
+    session: String,
+    /// Its messages, the next one last.
+    messages: Vec<String>,
+    line: Cursor<Vec<u8>>,
+    /// The time of its newest row that was read: where the next import begins.
+    pub until: i64,
+    /// When it was opened, in milliseconds since 1970.
+    now: i64,
+}
+
+impl Sessions {
+    /// Opens a database, to read what has changed since `since`, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for what is no database of opencode, or one of a version that is not known,
+    /// or is locked.
+    pub fn open(path: &Path, since: Option<i64>, now: i64, limit: &MemoryLimit) -> Result<Self> {
+        let shown = path.to_string_lossy().into_owned();
+        let fail = |error| failure(&shown, &error);
+        let connection = connect(path).map_err(fail)?;
+        let until = connection.query_row(NEWEST, [], |row| row.get(0)).map_err(fail)?;
+        // a database whose newest row is older is another one
+        let since = since.filter(|&since| since <= until).unwrap_or(i64::MIN);
+        let mut sessions = Vec::new();
+        {
+            let mut changed = connection.prepare(CHANGED).map_err(fail)?;
+            let rows = changed.query_map([since], header).map_err(fail)?;
+            for row in rows {
+                sessions.push(row.map_err(fail)?);
+            }
+            // what a later version keeps elsewhere is not to look like an empty session
+            for statement in [MESSAGES, MESSAGE, PARTS, SIZE] {
+                connection.prepare(statement).map_err(fail)?;
+            }
+        }
+        sessions.reverse();
+        let (limit, session, line) = (limit.clone(), String::new(), Cursor::default());
+        let messages = Vec::new();
+        Ok(Self { connection, path: shown, limit, sessions, session, messages, line, until, now })
+    }
+
+    /// Returns whether nothing is left to read.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
+
+    /// Returns the next line; none at the end.
+    fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(message) = self.messages.pop() {
+                if let Some(line) = self.message(&message)? {
+                    return Ok(Some(line));
+                }
+                continue;
+            }
+            let Some((id, header)) = self.sessions.pop() else { return Ok(None) };
+            let fail = |error| failure(&self.path, &error);
+            let mut statement = self.connection.prepare(MESSAGES).map_err(fail)?;
+            let found = statement.query_map([&id], |row| row.get(0)).map_err(fail)?;
+            self.messages = found.collect::<rusqlite::Result<_>>().map_err(fail)?;
+            self.messages.reverse();
+            self.session = id;
+            return Ok(Some(format!("{header}\n").into_bytes()));
+        }
+    }
+
+    /// Returns a message with its parts; none if it was deleted, or goes on growing.
+    fn message(&mut self, id: &str) -> Result<Option<Vec<u8>>> {
+        let fail = |error| failure(&self.path, &error);
+        let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
+        let found = self.connection.query_row(MESSAGE, [id], row).optional().map_err(fail)?;
+        let Some((data, created, updated)): Option<(String, i64, i64)> = found else {
+            return Ok(None);
+        };
+        let size: i64 = self.connection.query_row(SIZE, [id], |row| row.get(0)).map_err(fail)?;
+        let needed = (data.len() as u64).saturating_add(size.max(0) as u64) * READ_BYTE;
+        self.limit.check(&format!("importing {:?}", self.path), needed)?;
+        // what is damaged has no text, and is counted by who reads the line
+        let mut info: Value = serde_json::from_str(&data).unwrap_or_default();
+        let is_open = info["role"] == "assistant" && info["time"]["completed"].is_null();
+        if is_open && info["error"].is_null() && updated.saturating_add(GROWS_FOR) > self.now {
+            // the next import takes it, and all that comes behind it
+            self.until = self.until.min(created);
+            self.messages.clear();
+            return Ok(None);
+        }
+        if let Some(info) = info.as_object_mut() {
+            info.insert("id".to_owned(), id.into());
+            info.insert("sessionID".to_owned(), self.session.clone().into());
+        }
+        let mut statement = self.connection.prepare(PARTS).map_err(fail)?;
+        let texts = statement.query_map([id], |row| row.get::<_, String>(0)).map_err(fail)?;
+        let mut parts: Vec<Value> = Vec::new();
+        for text in texts {
+            parts.push(serde_json::from_str(&text.map_err(fail)?).unwrap_or_default());
+        }
+        Ok(Some(format!("{}\n", json!({ "info": info, "parts": parts })).into_bytes()))
+    }
+}
+
+impl Read for Sessions {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.fill_buf()?.read(into)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Sessions {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        if self.line.fill_buf()?.is_empty()
+            && let Some(line) = self.next().map_err(IoError::other)?
+        {
+            self.line = Cursor::new(line);
+        }
+        self.line.fill_buf()
+    }
+
+    fn consume(&mut self, read: usize) {
+        self.line.consume(read);
+    }
+}
+
+/// Opens a database for reading, beside others that write it.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    Ok(connection)
+}
+
+/// Returns the id of a session, and the record that begins it.
+fn header(row: &Row<'_>) -> rusqlite::Result<(String, Value)> {
+    let (id, parent): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+    let (directory, title): (String, String) = (row.get(2)?, row.get(3)?);
+    let time = json!({ "created": row.get::<_, i64>(4)? });
+    let info = json!({
+        "id": id, "parentID": parent, "directory": directory, "title": title, "time": time,
+    });
+    Ok((id, json!({ "info": info, "messages": [] })))
+}
+
+/// Returns why a database cannot be read, in words.
+fn failure(path: &str, error: &rusqlite::Error) -> Error {
+    let why = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "it is locked by another program; import it again later".to_owned()
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
+            format!("it cannot be opened ({error}); allow reading it and writing to its folder")
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            format!("it is damaged ({error}); import what `opencode export SESSION` writes")
+        }
+        _ => format!(
+            "it is no database of opencode, or of a version that is not known ({error}); import \
+             what `opencode export SESSION` writes"
+        ),
+    };
+    Error::Format { path: path.to_owned(), line: None, why }
+}
