@@ -7,6 +7,8 @@ made from. So a change is there as a whole or not at all, for all processes at o
 acknowledged is in the object store. The copy of a process that was killed is thrown away.
 """
 
+# Longer than 350 lines: the copy and its commits are one protocol, held by one lock.
+
 from __future__ import annotations
 
 import logging
