@@ -35,7 +35,8 @@ from commonplace.extraction.third_person import statement
 FINAL = frozenset({FORGET, PRIVATE, "code", "too-long", "role"})
 # A message of more sentences is a text pasted or a task described: only a rule keeps of it.
 LONGEST_CHAT = 5
-# What these found was in the sentence behind it, too
+# What these found was in the sentence before it, or behind it, too
+OF_BEFORE = frozenset({"correction:after-no"})
 OF_NEXT = frozenset({"correction:before-reproach", "preference:standing-wish"})
 SHORT = re.compile(r"(?!.*[\u3400-\u9fff])(?:\S+ ){0,5}\S+|(?=.*[\u3400-\u9fff]).{1,12}")
 # Words by which a user says himself that something lasts
@@ -120,8 +121,10 @@ def decide(
         return [one if one.reason in FINAL else left_out(one, PRIVATE) for one in found]
     signs = signals(found, says, cued)
     decided: list[Classification] = []
-    for one, sign, say in zip(found, signs, says, strict=True):
-        said_already = bool(decided) and decided[-1].reason in OF_NEXT
+    for at, (one, sign, say) in enumerate(zip(found, signs, says, strict=True)):
+        before = [other.reason for other in found[max(0, at - 1) : at]]
+        behind = [other.reason for other in found[at + 1 : at + 2]]
+        said_already = bool(OF_NEXT & set(before) or OF_BEFORE & set(behind))
         odds = odds_of(sign, weights)
         rules_only = bool(cued) or said_already or len(found) > LONGEST_CHAT
         decided.append(joined(one, odds, say, rules_only=rules_only, now=now))
