@@ -174,8 +174,8 @@ fn the_meta_comment_that_ends_an_item_is_not_indexed() {
     let text = format!("---\nunit: item\n---\n# Notes\n\n{marked}{day}");
     let mut bodies = Vec::new();
     let keep = &mut |input: IndexInput<'_>| {
-        let body = input.fields.iter().filter(|field| field.0 == Field::Body);
-        bodies.push(body.map(|field| field.1.trim().to_owned()).collect::<String>());
+        let body = input.fields.iter().filter(|field| field.field == Field::Body);
+        bodies.push(body.map(|field| field.text.trim().to_owned()).collect::<String>());
         true
     };
     note("a.md", &text, &|| false, keep).unwrap();
@@ -219,7 +219,7 @@ fn long_headings_and_metadata_are_cut() {
     );
     let (mut indexed, mut count) = (0, 0);
     let mut add = |draft: IndexInput<'_>| {
-        indexed += draft.fields.iter().map(|(_, text)| text.len()).sum::<usize>();
+        indexed += draft.fields.iter().map(|field| field.text.len()).sum::<usize>();
         count += 1;
         true
     };

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use commonplace_core::catalog::extract::{Corpus, IndexInput, note};
+use commonplace_core::catalog::extract::{Corpus, FieldText, IndexInput, note};
 use commonplace_core::catalog::message_inputs::MessageInputs;
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
@@ -402,11 +402,12 @@ impl Document {
             ..Self::default()
         };
         let mut votes = Votes::default();
-        for (_, text) in input.fields.iter().filter(|(field, _)| *field != Field::Context) {
+        for FieldText { text, .. } in input.fields.iter().filter(|one| one.field != Field::Context)
+        {
             segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk), 1));
         }
         document.language = votes.language(DOCUMENT_MARGIN, |_| true);
-        for (field, text) in &input.fields {
+        for FieldText { field, text, .. } in &input.fields {
             segmentation::each(text, &mut |chunk| {
                 tokens::terms(chunk, &mut |term| document.count(*field as usize, &term));
             });

@@ -129,6 +129,8 @@ impl DocSink for BuildSink<'_> {
 struct BuildJob<'a> {
     list: FileList<'a>,
     batches: &'a [Batch],
+    /// The batch that is read before all others.
+    first: Option<usize>,
     next: AtomicUsize,
     stopped: AtomicBool,
     /// What packing needs of what each thread has read.
@@ -137,29 +139,47 @@ struct BuildJob<'a> {
 
 impl BuildJob<'_> {
     /// Reads files until there are no more, or the caller asks to stop.
-    fn run(&self, own: usize, interrupt: Interrupt<'_>) -> ThreadOutput {
-        let mut output = ThreadOutput::default();
-        // what asks may say so only once, and both threads must hear it
-        let stop = || {
-            if interrupt() {
-                self.stopped.store(true, Ordering::Relaxed);
-            }
-            self.stopped.load(Ordering::Relaxed)
-        };
-        while let Some(batch) = self.batches.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            let spans = match batch {
-                Batch::Files(files) => files.clone().map(|at| (at, None)).collect(),
-                Batch::Part(at, span) => vec![(*at, Some(span.clone()))],
-            };
-            for (at, span) in spans {
-                if stop() {
-                    return output;
-                }
-                self.read(own, at, span, &mut output, &stop);
+    fn run(&self, own: usize, mut output: ThreadOutput, interrupt: Interrupt<'_>) -> ThreadOutput {
+        loop {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(batch) = self.batches.get(at) else { break };
+            if self.first != Some(at) && !self.read_batch(own, batch, &mut output, interrupt) {
+                return output;
             }
         }
         output.lexicon.drop_caches();
         output
+    }
+
+    /// Returns whether the caller asks to stop. What asks may say so only once, and both threads must
+    /// hear it.
+    fn stops(&self, interrupt: Interrupt<'_>) -> bool {
+        if interrupt() {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Reads a batch; returns false if the caller asks to stop.
+    fn read_batch(
+        &self,
+        own: usize,
+        batch: &Batch,
+        output: &mut ThreadOutput,
+        interrupt: Interrupt<'_>,
+    ) -> bool {
+        let stop = || self.stops(interrupt);
+        let spans = match batch {
+            Batch::Files(files) => files.clone().map(|at| (at, None)).collect(),
+            Batch::Part(at, span) => vec![(*at, Some(span.clone()))],
+        };
+        for (at, span) in spans {
+            if stop() {
+                return false;
+            }
+            self.read(own, at, span, output, &stop);
+        }
+        true
     }
 
     /// Reads a file, or some bytes of it.
@@ -359,18 +379,23 @@ fn read_all(
     interrupt: Interrupt<'_>,
 ) -> Result<[ThreadOutput; 2]> {
     let (next, stopped, held) = Default::default();
-    let job = BuildJob { list, batches, next, stopped, held };
+    let job = BuildJob { list, batches, first: list.first(batches), next, stopped, held };
+    let [mut own, mut other]: [ThreadOutput; 2] = Default::default();
+    if let Some(first) = job.first {
+        job.read_batch(0, &batches[first], &mut own, interrupt);
+        other.lexicon = own.lexicon.clone();
+    }
     let done = AtomicBool::new(false);
     let outputs = std::thread::scope(|scope| {
         // only the caller's own thread may ask whether to stop
         let (caller, done, job) = (thread::current(), &done, &job);
         let other = scope.spawn(move || {
-            let output = job.run(1, &|| false);
+            let output = job.run(1, other, &|| false);
             done.store(true, Ordering::Relaxed);
             caller.unpark();
             output
         });
-        let own = job.run(0, interrupt);
+        let own = job.run(0, own, interrupt);
         // and does so as long as the other has work
         while !done.load(Ordering::Relaxed) && !other.is_finished() {
             thread::park_timeout(POLL_INTERVAL);

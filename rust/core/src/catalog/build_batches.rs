@@ -15,9 +15,17 @@ use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16};
 
 /// Files of a batch: neighbours, which share words, stay on one thread.
 const FILES_PER_BATCH: usize = 32;
-/// Bytes of a part of a transcript. Each thread takes several of a large one, so that both end at
-/// about the same time.
+/// Most bytes of a part of a transcript.
 pub(crate) const PART_BYTES: u64 = 16 << 20;
+/// A part has at most one in so many of the bytes that are left, so that both threads end at about the
+/// same time (guided self-scheduling, Polychronopoulos & Kuck 1987),
+const SHARE: u64 = 8;
+/// but at least one in so many of the most bytes of a part.
+const SHORTEST: u64 = 16;
+/// Most bytes of the batch that is read before all others,
+const MAX_FIRST_BYTES: u64 = 2 << 20;
+/// where there are so many times as many.
+const MIN_TIMES_FIRST: u64 = 16;
 /// Bytes in which the end of a line is looked for.
 const WINDOW: usize = 1 << 18;
 
@@ -59,6 +67,21 @@ impl FileList<'_> {
         batches
     }
 
+    /// Returns the batch that one thread reads before the other begins, if there is so much to read
+    /// that it pays: both then have the same numbers for the commonest words.
+    pub fn first(&self, batches: &[Batch]) -> Option<usize> {
+        let bytes = |batch: &Batch| match batch {
+            Batch::Files(files) => {
+                self.files[files.clone()].iter().map(|(_, stat)| stat.size).sum()
+            }
+            Batch::Part(_, span) => span.end - span.start,
+        };
+        let all: u64 = batches.iter().map(bytes).sum();
+        let most = MAX_FIRST_BYTES.min(all / MIN_TIMES_FIRST);
+        let sizes = batches.iter().map(bytes).enumerate();
+        sizes.filter(|&(_, size)| size <= most).max_by_key(|&(_, size)| size).map(|(at, _)| at)
+    }
+
     /// Returns the batches in which two threads read all files, transcripts of more than two parts
     /// of so many bytes in parts.
     pub fn in_parts(&self, part_bytes: u64) -> Vec<Batch> {
@@ -92,7 +115,7 @@ fn add_files(batches: &mut Vec<Batch>, files: Range<usize>) {
     batches.extend(runs.map(|from| Batch::Files(from..files.end.min(from + FILES_PER_BATCH))));
 }
 
-/// Cuts a transcript between lines into parts of at least so many bytes.
+/// Cuts a transcript between lines into parts of about so many bytes, the last ones of fewer.
 fn parts_of(root: &Root, path: &str, size: u64, part_bytes: u64) -> Result<Vec<Range<u64>>> {
     let file = root.open_read(path)?;
     let mut parts = Vec::new();
@@ -100,8 +123,14 @@ fn parts_of(root: &Root, path: &str, size: u64, part_bytes: u64) -> Result<Vec<R
         return Ok(parts);
     }
     let mut start = 0;
-    while size - start >= 2 * part_bytes {
-        let Some(end) = line_end(&file, path, start + part_bytes, size)? else { break };
+    loop {
+        let share = ((size - start) / SHARE).clamp(part_bytes / SHORTEST, part_bytes).max(1);
+        // the first has the lines that describe the session
+        let wanted = if start == 0 { part_bytes } else { share };
+        if size - start < 2 * wanted {
+            break;
+        }
+        let Some(end) = line_end(&file, path, start + wanted, size)? else { break };
         parts.push(start..end);
         start = end;
     }

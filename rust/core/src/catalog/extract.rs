@@ -4,11 +4,14 @@
 //! hashes: one of its own bytes, by which a hit is checked before it leaves, and one of all that
 //! was indexed of it, by which a changed file is compared with what the index holds.
 
+use std::cell::RefCell;
+
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::catalog::doc_table::{HAS_DEFINITION, HAS_REFERENCE, SectionMeta};
 use crate::error::{Interrupt, Result};
 use crate::index::bm25f::Field;
+use crate::index::dictionary::word_counts::CountedText;
 use crate::messages::message::Message;
 use crate::text::metadata::{Metadata, after_meta_comment, before_meta_comment};
 use crate::text::parser;
@@ -63,19 +66,44 @@ pub struct IndexInput<'a> {
     /// Metadata of its section; of a message, whether a turn begins with it.
     pub section_meta: SectionMeta,
     /// What is indexed.
-    pub fields: Vec<(Field, &'a str)>,
+    pub fields: Vec<FieldText<'a>>,
+}
+
+/// A text of a field.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldText<'a> {
+    /// The field.
+    pub field: Field,
+    /// The text.
+    pub text: &'a str,
+    /// Of a text that several documents have, where its counts are kept.
+    pub counted: Option<&'a RefCell<CountedText>>,
+}
+
+impl<'a> FieldText<'a> {
+    fn new(field: Field, text: &'a str, counted: Option<&'a RefCell<CountedText>>) -> Option<Self> {
+        (!text.is_empty()).then_some(Self { field, text, counted })
+    }
 }
 
 impl<'a> IndexInput<'a> {
     pub(super) fn add(&mut self, field: Field, text: &'a str) {
-        if !text.is_empty() {
-            self.fields.push((field, text));
-        }
+        self.fields.extend(FieldText::new(field, text, None));
+    }
+
+    /// Adds a text that other documents have too.
+    pub(super) fn add_shared(
+        &mut self,
+        field: Field,
+        text: &'a str,
+        counted: &'a RefCell<CountedText>,
+    ) {
+        self.fields.extend(FieldText::new(field, text, Some(counted)));
     }
 
     pub(super) fn set_key(&mut self) {
         let mut hasher = Xxh3::new();
-        for (field, text) in &self.fields {
+        for FieldText { field, text, .. } in &self.fields {
             hasher.update(&[*field as u8]);
             hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::catalog::archived::{ARCHIVED, ArchivedFiles};
-use crate::catalog::extract::{self, Corpus, IndexInput, SectionRange};
+use crate::catalog::extract::{self, Corpus, FieldText, IndexInput, SectionRange};
 use crate::catalog::indexed_docs::IndexedDocs;
 use crate::catalog::memory_estimate::{CHECK_BYTES, missing_memory, parsing_bytes};
 use crate::catalog::message_inputs::MessageInputs;
@@ -276,7 +276,7 @@ impl FileReader<'_> {
             Some(number) => DocContent::Indexed(number),
             None => {
                 if reading.cut.is_none() && asks {
-                    let texts = input.fields.iter().map(|&(_, text)| text);
+                    let texts = input.fields.iter().map(|field| field.text);
                     let allows = |more| self.allows(more);
                     if let Some(needs) = missing_memory(texts, allows, self.interrupt) {
                         reading.cut = Some((start, input.line - 1));
@@ -328,7 +328,11 @@ impl FileReader<'_> {
 
     /// Gives the fields of a document to the lexicon.
     fn add_fields(&mut self, input: &IndexInput<'_>) -> Option<()> {
-        for &(field, text) in &input.fields {
+        for &FieldText { field, text, counted } in &input.fields {
+            if let Some(counted) = counted.filter(|_| text.len() <= CHECK_BYTES) {
+                self.lexicon.add_shared(field, text, &mut counted.borrow_mut());
+                continue;
+            }
             for piece in segmentation::pieces(text, CHECK_BYTES) {
                 if piece.len() < text.len() && (self.interrupt)() {
                     self.lexicon.abandon();

@@ -1,10 +1,13 @@
 //! Extraction of index inputs from the lines of a transcript, each with its neighbours as context.
 
+use std::cell::RefCell;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::doc_table::SectionMeta;
 use crate::catalog::extract::{Corpus, IndexInput};
 use crate::index::bm25f::Field;
+use crate::index::dictionary::word_counts::CountedText;
 use crate::messages::message::{self, Message, ParsedLine};
 use crate::text::time;
 
@@ -12,8 +15,21 @@ use crate::text::time;
 #[derive(Debug)]
 pub struct MessageInputs {
     corpus: Corpus,
-    before: Option<Message>,
-    last: Option<(LineSpan, Message)>,
+    before: Option<KeptMessage>,
+    last: Option<(LineSpan, KeptMessage)>,
+}
+
+/// A message with the counts of its text, which up to three documents have.
+#[derive(Debug)]
+struct KeptMessage {
+    message: Message,
+    counted: RefCell<CountedText>,
+}
+
+impl KeptMessage {
+    fn new(message: Message) -> Self {
+        Self { message, counted: RefCell::default() }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +43,7 @@ struct LineSpan {
 impl MessageInputs {
     /// Starts at the beginning of a transcript, or behind the message `before`.
     pub fn new(corpus: Corpus, before: Option<Message>) -> Self {
-        Self { corpus, before, last: None }
+        Self { corpus, before: before.map(KeptMessage::new), last: None }
     }
 
     /// Takes the next line; returns what it is, and of a message whether it has text.
@@ -48,6 +64,7 @@ impl MessageInputs {
             return ParsedLine::Message(false);
         }
         let line_span = LineSpan { start, length: bytes.len() as u32, line, hash: xxh3_64(bytes) };
+        let message = KeptMessage::new(message);
         self.emit(Some(&message), each);
         self.last = Some((line_span, message));
         ParsedLine::Message(true)
@@ -63,8 +80,9 @@ impl MessageInputs {
         self.emit(None, each);
     }
 
-    fn emit(&mut self, after: Option<&Message>, each: &mut dyn FnMut(IndexInput<'_>) -> bool) {
-        let Some((line_span, message)) = self.last.take() else { return };
+    fn emit(&mut self, after: Option<&KeptMessage>, each: &mut dyn FnMut(IndexInput<'_>) -> bool) {
+        let Some((line_span, kept)) = self.last.take() else { return };
+        let KeptMessage { message, counted } = &kept;
         let mut input = IndexInput {
             start: line_span.start,
             length: line_span.length,
@@ -82,17 +100,18 @@ impl MessageInputs {
         let speaker = message.name.as_deref().unwrap_or(&message.role);
         let stamp = message.time.as_deref().unwrap_or_default();
         let day = message.timestamp_ms.filter(|_| is_stamp(stamp)).map(time::day_in_words);
-        input.add(Field::Body, self.corpus.text(&message));
+        input.add_shared(Field::Body, self.corpus.text(message), counted);
         input.add(Field::Speaker, speaker);
         input.add(Field::Time, day.as_deref().unwrap_or(stamp));
         for neighbour in [self.before.as_ref(), after].into_iter().flatten() {
-            if neighbour.session == message.session {
-                input.add(Field::Context, self.corpus.text(neighbour));
+            if neighbour.message.session == message.session {
+                let text = self.corpus.text(&neighbour.message);
+                input.add_shared(Field::Context, text, &neighbour.counted);
             }
         }
         input.set_key();
         each(input);
-        self.before = Some(message);
+        self.before = Some(kept);
     }
 }
 

@@ -7,8 +7,9 @@ use crate::index::storage::packing::BATCH;
 /// Returns the bytes that an index and its document table take at most while so many documents and
 /// postings are packed; `dictionaries` is the bytes of the dictionaries.
 pub fn packing_bytes(documents: u64, postings: u64, dictionaries: u64) -> u64 {
-    // postings as analyzed and the end of each document; table rows and lengths before and after
-    const DOCUMENT: u64 = 8 + 16 + 2 * (size_of::<Lengths>() + 64) as u64;
+    // postings as analyzed and the end of each document, and how many of them each of two threads
+    // has gathered; table rows and lengths before and after
+    const DOCUMENT: u64 = 8 + 16 + 2 * 4 + 2 * (size_of::<Lengths>() + 64) as u64;
     // as analyzed; packed twice, by document and by concept; in the batches
     const POSTING: u64 = 8 + 8 + 2;
     let batches = (8 * postings).min(2 * 8 * BATCH as u64);

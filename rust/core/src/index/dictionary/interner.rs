@@ -6,7 +6,7 @@ use std::ops::Range;
 use rustc_hash::FxHasher;
 
 /// Strings in the order in which they were first interned; a number never changes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Interner {
     /// All strings, one after the other.
     text: String,

@@ -13,9 +13,10 @@ use rustc_hash::FxHashMap;
 use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
 use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::token_cache::TokenCache;
+use crate::index::dictionary::word_counts::{CountedText, DocumentCounts, FieldCount, WordSlots};
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::tf_profiles::{TfProfiles, VariantCounts};
-use crate::text::language::detection::{DOCUMENT_MARGIN, Votes, vote_of};
+use crate::text::language::detection::{DOCUMENT_MARGIN, vote_of};
 use crate::text::language::readings::{LanguageId, Reading, prefix_of};
 use crate::text::language::stems::stem;
 use crate::text::segmentation;
@@ -44,7 +45,7 @@ pub struct WordEntry {
 const NONE: u32 = u32::MAX;
 
 /// The dictionaries, and the counts of the document being read.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Lexicon {
     /// Words as they are in the text, but folded.
     pub words: Interner,
@@ -66,69 +67,16 @@ pub struct Lexicon {
     language: LanguageId,
     cache: TokenCache,
     other_caches: FxHashMap<LanguageId, TokenCache>,
-    votes: Votes,
     /// Spare buffer for the words of a chunk that is not cached.
     spare_words: Vec<u32>,
-    counter: TermCounter,
-}
-
-/// Term counts of the document being read.
-#[derive(Debug, Default)]
-struct TermCounter {
-    /// For each word, its index in `counts`, and the document that set it.
-    slots: Vec<(u32, u32)>,
-    document: u32,
-    counts: Vec<(u32, Counts)>,
-    lengths: [u32; FIELDS],
-    /// Spare buffer for sorting the counts.
-    order: Vec<u64>,
-}
-
-impl TermCounter {
-    #[inline]
-    fn count(&mut self, field: Field, word: u32) {
-        let count = &mut self.counts_of(word)[field as usize];
-        *count = count.saturating_add(1);
-    }
-
-    /// Returns the counts of a word in the document being read.
-    #[inline]
-    fn counts_of(&mut self, word: u32) -> &mut Counts {
-        let at = word as usize;
-        if at >= self.slots.len() {
-            self.reserve(at + 1);
-        }
-        let slot = &mut self.slots[at];
-        // documents are numbered from 1 here, so a fresh slot belongs to none
-        if slot.1 != self.document + 1 {
-            *slot = (self.counts.len() as u32, self.document + 1);
-            self.counts.push((word, [0; FIELDS]));
-        }
-        &mut self.counts[slot.0 as usize].1
-    }
-
-    /// Adds slots for so many words, and some more.
-    #[cold]
-    fn reserve(&mut self, words: usize) {
-        let wanted = words + words / 8;
-        match self.slots.is_empty() {
-            // zeroed pages cost nothing until they are used
-            true => self.slots = vec![(0, 0); wanted],
-            false => self.slots.resize(wanted, (0, 0)),
-        }
-    }
-
-    /// Returns the terms in each field.
-    fn lengths(&self) -> Lengths {
-        self.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX))
-    }
-
-    /// Clears the counts, for the next document.
-    fn next(&mut self) {
-        self.counts.clear();
-        self.lengths = [0; FIELDS];
-        self.document = self.document.wrapping_add(1);
-    }
+    slots: WordSlots,
+    /// The texts of one field of the document being read, as far as they were given to [`Self::add`].
+    text: CountedText,
+    field: Option<Field>,
+    document: DocumentCounts,
+    /// Spare buffers for the profile of a concept.
+    spare_counts: Vec<FieldCount>,
+    spare_profile: Vec<VariantCounts>,
 }
 
 impl Lexicon {
@@ -267,36 +215,67 @@ impl Lexicon {
 
     /// Counts the words of `text` for `field` of the document being read.
     pub fn add(&mut self, field: Field, text: &str) {
-        if self.words.len() > self.counter.slots.len() {
-            self.counter.reserve(self.words.len());
+        if self.field != Some(field) {
+            self.end_field();
+            self.field = Some(field);
+            self.slots.begin();
         }
-        // the context is the text of other documents
-        let weight = u32::from(field != Field::Context);
+        let mut counted = std::mem::take(&mut self.text);
+        self.count(text, &mut counted);
+        self.text = counted;
+    }
+
+    /// Does the same for a text that other documents have too: it is counted once and kept in
+    /// `counted`, which is for this text and this lexicon alone.
+    pub fn add_shared(&mut self, field: Field, text: &str, counted: &mut CountedText) {
+        if counted.language != Some(self.language) {
+            self.end_field();
+            counted.clear();
+            self.slots.begin();
+            self.count(text, counted);
+            counted.language = Some(self.language);
+        }
+        self.document.add(field, counted);
+    }
+
+    /// Adds what was counted of a field to the document being read.
+    fn end_field(&mut self) {
+        if let Some(field) = self.field.take() {
+            self.document.add(field, &self.text);
+            self.text.clear();
+        }
+    }
+
+    /// Counts the words of a text, or of a piece of it.
+    fn count(&mut self, text: &str, counted: &mut CountedText) {
+        let before = counted.words.len();
         segmentation::spans(text, &mut |span| {
+            let CountedText { words: counts, length, votes, .. } = &mut *counted;
             if let Some(tokens) = self.cache.get(text, &span) {
-                self.counter.lengths[field as usize] += u32::from(tokens.length);
-                self.votes.add(tokens.vote, weight);
+                *length += u32::from(tokens.length);
+                votes.add(tokens.vote, 1);
                 for &word in self.cache.words(&tokens) {
-                    self.counter.count(field, word);
+                    self.slots.count(counts, word);
                 }
                 return;
             }
             let chunk = &text[span];
             let mut words = std::mem::take(&mut self.spare_words);
-            let mut length = 0;
+            let mut terms = 0;
             tokens::terms(chunk, &mut |term| {
                 let (word, prefix, counts) = self.intern_term(&term);
-                length += counts;
+                terms += counts;
                 words.push(word);
                 words.extend(prefix);
             });
             let vote = vote_of(chunk);
-            self.cache.insert(chunk, &words, length, vote);
-            self.counter.lengths[field as usize] += length;
-            self.votes.add(vote, weight);
-            words.drain(..).for_each(|word| self.counter.count(field, word));
+            self.cache.insert(chunk, &words, terms, vote);
+            *length += terms;
+            votes.add(vote, 1);
+            words.drain(..).for_each(|word| self.slots.count(counts, word));
             self.spare_words = words;
         });
+        counted.set_concepts(before, &self.entries);
     }
 
     /// Returns the number of the word that a term is as the document is read, that of the term for
@@ -330,7 +309,8 @@ impl Lexicon {
     ///
     /// A document is taken to be in the language of the one before, until its own words tell.
     pub fn rereads(&mut self) -> bool {
-        let language = self.votes.language(DOCUMENT_MARGIN, |_| true);
+        self.end_field();
+        let language = self.document.votes.language(DOCUMENT_MARGIN, |_| true);
         if language == self.language {
             return false;
         }
@@ -344,18 +324,29 @@ impl Lexicon {
 
     /// Leaves the document being read, and begins the next.
     pub fn abandon(&mut self) {
-        self.counter.next();
-        self.votes.clear();
+        self.field = None;
+        self.text.clear();
+        self.document.clear();
     }
 
     /// Returns the words of the document that was read, with their counts in each field, and its
     /// lengths; begins the next.
     pub fn finish_words(&mut self) -> (Vec<(u32, Counts)>, Lengths) {
+        self.end_field();
         self.add_marker();
-        let counts = self.counter.counts.clone();
-        let lengths = self.counter.lengths();
+        let mut places = FxHashMap::default();
+        let mut words: Vec<(u32, Counts)> = Vec::new();
+        for &FieldCount { word, count, field, .. } in self.document.words() {
+            let at = *places.entry(word).or_insert(words.len());
+            if at == words.len() {
+                words.push((word, [0; FIELDS]));
+            }
+            let sum = &mut words[at].1[field as usize];
+            *sum = sum.saturating_add(count);
+        }
+        let lengths = self.document.lengths();
         self.abandon();
-        (counts, lengths)
+        (words, lengths)
     }
 
     /// Adds the term by which a document tells its language: a query is read in the languages that
@@ -363,7 +354,7 @@ impl Lexicon {
     fn add_marker(&mut self) {
         if self.language != LanguageId::BY_WORD {
             let marker = self.intern(self.language.marker());
-            self.counter.count(Field::Time, marker);
+            self.document.add_word(Field::Time, marker, self.entries[marker as usize], 1);
         }
     }
 
@@ -375,46 +366,37 @@ impl Lexicon {
     ) -> AnalyzedDocument {
         for (word, counts) in words {
             let word = self.intern(word);
-            *self.counter.counts_of(word) = *counts;
+            let entry = self.entries[word as usize];
+            for (field, &count) in Field::ALL.into_iter().zip(counts).filter(|(_, c)| **c > 0) {
+                self.document.add_word(field, word, entry, count);
+            }
         }
-        self.counter.lengths = lengths.map(u32::from);
+        self.document.set_lengths(lengths);
         self.finish()
     }
 
     /// Returns the document that was read and begins the next.
     pub fn finish(&mut self) -> AnalyzedDocument {
+        self.end_field();
         self.add_marker();
-        self.votes.clear();
-        let Self { entries, profiles, counter, .. } = self;
-        let TermCounter { counts, order, .. } = counter;
-        // small keys sort faster than the counts themselves
-        let concept = |(at, &(word, _)): (usize, &(u32, Counts))| {
-            u64::from(entries[word as usize].concept) << 32 | at as u64
-        };
-        order.clear();
-        order.extend(counts.iter().enumerate().map(concept));
-        order.sort_unstable();
-        let variant = |&key: &u64| {
-            let (word, counts) = counts[key as u32 as usize];
-            let number = entries[word as usize].variant;
-            VariantCounts { variant: u16::try_from(number).unwrap_or(u16::MAX), counts }
-        };
-        let mut concepts = Vec::with_capacity(order.len());
-        let mut several = Vec::new();
-        for same in order.chunk_by(|a, b| a >> 32 == b >> 32) {
-            let profile = match same {
-                [one] => profiles.intern(&[variant(one)]),
-                same => {
-                    several.clear();
-                    several.extend(same.iter().map(variant));
-                    several.sort_unstable_by_key(|variant| variant.variant);
-                    profiles.intern(&several)
+        let Self { profiles, document, spare_counts, spare_profile, .. } = self;
+        let lengths = document.lengths();
+        let (by_concept, words) = document.by_concept();
+        let mut concepts = Vec::with_capacity(words.len());
+        for same in by_concept {
+            let counts = same.iter().map(|&key| words[key as u32 as usize]);
+            let profile = match in_text(counts.clone()) {
+                Some((variant, body, context)) => profiles.intern_text(variant, body, context),
+                None => {
+                    spare_counts.clear();
+                    spare_counts.extend(counts);
+                    set_profile(spare_profile, spare_counts);
+                    profiles.intern(spare_profile)
                 }
             };
             concepts.push(((same[0] >> 32) as u32, profile));
         }
-        let lengths = counter.lengths();
-        counter.next();
+        document.clear();
         AnalyzedDocument { concepts, lengths }
     }
 
@@ -423,7 +405,9 @@ impl Lexicon {
         self.cache = TokenCache::default();
         self.other_caches.clear();
         self.spare_words = Vec::new();
-        self.counter = TermCounter::default();
+        self.slots = WordSlots::default();
+        (self.text, self.document) = Default::default();
+        (self.spare_counts, self.spare_profile) = Default::default();
     }
 
     /// Returns the bytes that the dictionaries take in memory.
@@ -439,6 +423,37 @@ impl Lexicon {
             + ends.len() * 28
             + self.cache.bytes()
             + self.other_caches.values().map(TokenCache::bytes).sum::<usize>()
-            + self.counter.slots.len() * 8
+            + self.slots.bytes()
+    }
+}
+
+/// Returns the variant of some counts of a concept, with its term frequency in the body and in the
+/// context, if there are no other variants and no other fields.
+#[inline]
+fn in_text(mut counts: impl Iterator<Item = FieldCount> + Clone) -> Option<(u16, u16, u16)> {
+    let (mut body, mut context) = (0u16, 0u16);
+    let variant = counts.clone().next()?.variant;
+    let all = counts.all(|count| {
+        match count.field {
+            Field::Body => body = body.saturating_add(count.count),
+            Field::Context => context = context.saturating_add(count.count),
+            _ => return false,
+        }
+        count.variant == variant
+    });
+    all.then_some((variant, body, context))
+}
+
+/// Sets a profile to the counts of a concept.
+fn set_profile(profile: &mut Vec<VariantCounts>, counts: &mut [FieldCount]) {
+    profile.clear();
+    counts.sort_unstable_by_key(|count| count.variant);
+    for same in counts.chunk_by(|a, b| a.variant == b.variant) {
+        let mut of_variant = VariantCounts { variant: same[0].variant, counts: [0; FIELDS] };
+        for count in same {
+            let sum = &mut of_variant.counts[count.field as usize];
+            *sum = sum.saturating_add(count.count);
+        }
+        profile.push(of_variant);
     }
 }

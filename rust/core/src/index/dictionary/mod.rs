@@ -4,3 +4,4 @@ pub mod expansion;
 pub mod interner;
 pub mod lexicon;
 mod token_cache;
+pub mod word_counts;

@@ -16,7 +16,7 @@ const MAX_CHUNK_BYTES: usize = 96;
 const SLOT_BITS: u32 = 15;
 
 /// Chunks with their words.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct TokenCache {
     /// The direct-mapped table of short chunks: a new chunk replaces the old one in its slot.
     short: Vec<ShortChunk>,

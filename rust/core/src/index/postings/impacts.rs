@@ -20,13 +20,17 @@ pub(crate) fn impact_of(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> 
     Impact::new(saturation, heading, speaker)
 }
 
-/// The impacts of many postings, from a table for the commonest: a word that is in the body alone,
-/// a few times, in a document that is not too long.
+/// The impacts of many postings, from tables for the commonest: a word that is in the body alone, or
+/// in the context alone, a few times, where the field is not too long.
 pub(crate) struct Impacts<'f> {
     formula: &'f Bm25f,
-    /// By term frequency, less one, and by the length of the body; empty for few postings.
+    /// By term frequency, less one, and by the length of the field; empty for few postings.
     of_body: Vec<Impact>,
+    of_context: Vec<Impact>,
 }
+
+const BODY: usize = Field::Body as usize;
+const CONTEXT: usize = Field::Context as usize;
 
 impl<'f> Impacts<'f> {
     const MAX_FREQUENCY: u16 = 8;
@@ -34,38 +38,64 @@ impl<'f> Impacts<'f> {
     const TABLE: usize = Self::MAX_FREQUENCY as usize * Self::LENGTHS as usize;
 
     pub fn new(formula: &'f Bm25f) -> Self {
-        let only = |value| {
-            let mut all = [0; FIELDS];
-            all[Field::Body as usize] = value;
-            all
+        let of = |field: usize| {
+            let only = move |value| {
+                let mut all = [0; FIELDS];
+                all[field] = value;
+                all
+            };
+            let of_frequency = |frequency| {
+                (0..Self::LENGTHS)
+                    .map(move |length| impact_of(formula, &only(frequency), &only(length)))
+            };
+            (1..=Self::MAX_FREQUENCY).flat_map(of_frequency).collect()
         };
-        let of_frequency = |frequency| {
-            (0..Self::LENGTHS)
-                .map(move |length| impact_of(formula, &only(frequency), &only(length)))
-        };
-        Self { formula, of_body: (1..=Self::MAX_FREQUENCY).flat_map(of_frequency).collect() }
+        Self { formula, of_body: of(BODY), of_context: of(CONTEXT) }
     }
 
-    /// As [`Self::new`]; the table is made only where it pays for so many postings.
+    /// As [`Self::new`]; the tables are made only where they pay for so many postings.
     pub fn for_some(formula: &'f Bm25f, postings: usize) -> Self {
         match postings > Self::TABLE {
             true => Self::new(formula),
-            false => Self { formula, of_body: Vec::new() },
+            false => Self { formula, of_body: Vec::new(), of_context: Vec::new() },
         }
     }
 
+    #[inline]
     pub fn of(&self, counts: &Counts, lengths: &Lengths) -> Impact {
-        const _: () =
-            assert!(Field::Body as usize == 0, "the first of the counts is that of the body");
-        let (&[frequency, ref others @ ..], length) = (counts, lengths[0]);
-        let common = (1..=Self::MAX_FREQUENCY).contains(&frequency) && length < Self::LENGTHS;
-        if common && *others == [0; FIELDS - 1] {
-            let at = usize::from(frequency - 1) * usize::from(Self::LENGTHS) + usize::from(length);
-            if let Some(&impact) = self.of_body.get(at) {
-                return impact;
-            }
+        const _: () = assert!(BODY == 0 && CONTEXT + 1 == FIELDS, "others lie between the two");
+        let &[in_body, ref others @ .., in_context] = counts;
+        if *others != [0; FIELDS - 2] {
+            return impact_of(self.formula, counts, lengths);
         }
-        impact_of(self.formula, counts, lengths)
+        let found = match (in_body, in_context) {
+            (_, 0) => Self::look_up(&self.of_body, in_body, lengths[BODY]),
+            (0, _) => Self::look_up(&self.of_context, in_context, lengths[CONTEXT]),
+            _ => None,
+        };
+        found.unwrap_or_else(|| impact_of_text(self.formula, counts, lengths))
+    }
+
+    #[inline]
+    fn look_up(table: &[Impact], frequency: u16, length: u16) -> Option<Impact> {
+        let is_common = (1..=Self::MAX_FREQUENCY).contains(&frequency) && length < Self::LENGTHS;
+        let at = usize::from(frequency.wrapping_sub(1)) * usize::from(Self::LENGTHS);
+        table.get(at + usize::from(length)).copied().filter(|_| is_common)
+    }
+}
+
+/// As [`impact_of`], of a posting that is in the body or the context or both, and in no other field.
+#[inline]
+fn impact_of_text(formula: &Bm25f, counts: &Counts, lengths: &Lengths) -> Impact {
+    let (mut frequency, mut is_certain) = (0.0, true);
+    for field in [BODY, CONTEXT] {
+        is_certain &= counts[field] == 0 || lengths[field] > 0;
+        // what is not there adds 0
+        frequency += formula.part(field, counts[field], lengths[field]);
+    }
+    match is_certain {
+        true => Impact::new(formula.score(1.0, frequency), 0.0, false),
+        false => Impact { speaker: false, ..Impact::MAX },
     }
 }
 
@@ -97,12 +127,15 @@ mod tests {
         #[test]
         fn the_table_equals_the_formula(
             frequency in 0..12u16,
+            context in prop_oneof![Just(0u16), 0..12u16],
             others in uniform9(prop_oneof![20 => Just(0u16), 1 => 1..4u16]),
             length in prop_oneof![0..40u16, 1000..1050u16, any::<u16>()],
+            context_length in prop_oneof![0..40u16, 1000..1050u16, any::<u16>()],
             lengths in uniform9(0..300u16),
         ) {
-            let counts = std::array::from_fn(|field| if field == 0 { frequency } else { others[field] });
-            let lengths = std::array::from_fn(|field| if field == 0 { length } else { lengths[field] });
+            let (mut counts, mut lengths): (Counts, Lengths) = (others, lengths);
+            (counts[BODY], counts[CONTEXT]) = (frequency, others[CONTEXT].max(context));
+            (lengths[BODY], lengths[CONTEXT]) = (length, context_length);
             let mut totals = Totals::default();
             totals.add(&lengths);
             totals.add(&[40; FIELDS]);

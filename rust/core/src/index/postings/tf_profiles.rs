@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-use crate::index::bm25f::{Counts, FIELDS};
+use crate::index::bm25f::{Counts, FIELDS, Field};
 use crate::index::postings::codec::ESCAPE;
 
 /// Profiles that a posting stores as one byte.
@@ -26,7 +26,7 @@ pub struct VariantCounts {
 }
 
 /// The table of profiles.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct TfProfiles {
     /// The variants of every profile, one profile after the other.
     variants: Vec<VariantCounts>,
@@ -44,35 +44,46 @@ pub struct TfProfiles {
     by_variants: HashTable<u32>,
     /// As `by_variants`, for profiles with a compact key.
     by_key: FxHashMap<u128, u32>,
-    /// The number, plus one, of profiles that are [`SingleField`].
-    single_field: Vec<u32>,
+    /// The number, plus one, of profiles that are [`CommonProfile`].
+    common: Vec<u32>,
 }
 
-/// One of the first variants, a few times in one field. Most postings of a build have such a
-/// profile, which is looked up in an array and need not be hashed.
-struct SingleField;
+/// One of the first variants, a few times in the body and the context, or in one other field. Most
+/// postings of a build have such a profile, which is looked up in an array and need not be hashed.
+struct CommonProfile;
 
-impl SingleField {
+impl CommonProfile {
     const VARIANTS: usize = 8;
     const COUNTS: usize = 16;
-    const ALL: usize = Self::VARIANTS * FIELDS * Self::COUNTS;
+    const CONTEXT_COUNTS: usize = 32;
+    const OTHERS: usize = Self::VARIANTS * Self::COUNTS * Self::CONTEXT_COUNTS;
+    const ALL: usize = Self::OTHERS + Self::VARIANTS * FIELDS * Self::COUNTS;
 
     /// Returns the index of such a profile in the array.
     fn index(profile: &[VariantCounts]) -> Option<usize> {
-        let [VariantCounts { variant, counts: [counts @ .., last] }] = profile else { return None };
-        // as one number, in which the only count that is not 0 is found without a loop
-        let all = counts.iter().rev().fold(0, |all, &count| all << 16 | u128::from(count));
-        let (field, count) = match (all, *last) {
-            (0, last) => (FIELDS - 1, last),
-            (all, 0) => {
-                let field = all.trailing_zeros() as usize / 16;
-                (field, u16::try_from(all >> (16 * field)).ok()?)
-            }
-            _ => return None,
+        let [VariantCounts { variant, counts: [body, others @ .., context] }] = profile else {
+            return None;
         };
-        let (variant, count) = (usize::from(*variant), usize::from(count));
-        (variant < Self::VARIANTS && (1..Self::COUNTS).contains(&count))
-            .then_some((variant * FIELDS + field) * Self::COUNTS + count)
+        if *others == [0; FIELDS - 2] {
+            return Self::index_in_text(*variant, *body, *context);
+        }
+        // as one number, in which the only count that is not 0 is found without a loop
+        let all = others.iter().rev().fold(0, |all, &count| all << 16 | u128::from(count));
+        let field = all.trailing_zeros() as usize / 16;
+        let (variant, count) = (usize::from(*variant), usize::try_from(all >> (16 * field)).ok()?);
+        (variant < Self::VARIANTS && count < Self::COUNTS && body | context == 0)
+            .then_some(Self::OTHERS + (variant * FIELDS + field) * Self::COUNTS + count)
+    }
+
+    /// Does the same for a variant that is in the body and the context alone.
+    #[inline]
+    fn index_in_text(variant: u16, body: u16, context: u16) -> Option<usize> {
+        let [variant, body, context] = [variant, body, context].map(usize::from);
+        (variant < Self::VARIANTS
+            && body < Self::COUNTS
+            && context < Self::CONTEXT_COUNTS
+            && body | context > 0)
+            .then_some((variant * Self::COUNTS + body) * Self::CONTEXT_COUNTS + context)
     }
 }
 
@@ -159,8 +170,8 @@ impl TfProfiles {
     /// Returns the number of a profile that was added since the snapshot was opened.
     #[inline]
     pub fn get(&self, profile: &[VariantCounts]) -> Option<u32> {
-        match SingleField::index(profile) {
-            Some(index) => self.single_field.get(index)?.checked_sub(1),
+        match CommonProfile::index(profile) {
+            Some(index) => self.common.get(index)?.checked_sub(1),
             None => self.get_other(profile),
         }
     }
@@ -181,12 +192,24 @@ impl TfProfiles {
         self.get(profile).unwrap_or_else(|| self.intern_new(profile))
     }
 
+    /// Does the same for a variant that is in the body and the context alone, so often.
+    #[inline]
+    pub fn intern_text(&mut self, variant: u16, body: u16, context: u16) -> u32 {
+        let index = CommonProfile::index_in_text(variant, body, context);
+        let known = index.and_then(|index| self.common.get(index)?.checked_sub(1));
+        known.unwrap_or_else(|| {
+            let mut counts = [0; FIELDS];
+            (counts[Field::Body as usize], counts[Field::Context as usize]) = (body, context);
+            self.intern(&[VariantCounts { variant, counts }])
+        })
+    }
+
     #[cold]
     fn intern_new(&mut self, profile: &[VariantCounts]) -> u32 {
         let id = self.add(profile);
-        if let Some(index) = SingleField::index(profile) {
-            self.single_field.resize(SingleField::ALL, 0);
-            self.single_field[index] = id + 1;
+        if let Some(index) = CommonProfile::index(profile) {
+            self.common.resize(CommonProfile::ALL, 0);
+            self.common[index] = id + 1;
         } else if let Some(key) = compact_key(profile) {
             self.by_key.insert(key, id);
         } else {
@@ -263,7 +286,7 @@ mod tests {
     use super::*;
 
     fn profile() -> impl Strategy<Value = Vec<VariantCounts>> {
-        let count = prop_oneof![6 => Just(0u16), 3 => 1u16..3, 1 => 14u16..18];
+        let count = prop_oneof![9 => Just(0u16), 3 => 1u16..3, 1 => 14u16..18, 1 => 30u16..34];
         let variant = (prop_oneof![0u16..3, 14u16..18], proptest::array::uniform9(count));
         vec(variant.prop_map(|(variant, counts)| VariantCounts { variant, counts }), 1..5)
     }
@@ -281,6 +304,11 @@ mod tests {
                 let id = profiles.intern(profile);
                 prop_assert_eq!(id as usize, expected);
                 prop_assert_eq!(profiles.variants(id), &profile[..]);
+                if let [VariantCounts { variant, counts: [body, others @ .., context] }] = profile[..]
+                    && others == [0; FIELDS - 2]
+                {
+                    prop_assert_eq!(profiles.intern_text(variant, body, context), id);
+                }
             }
         }
     }

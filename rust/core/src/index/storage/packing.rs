@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::index::bm25f::{Bm25f, Lengths};
 use crate::index::dictionary::lexicon::Lexicon;
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
-use crate::index::postings::codec::{Posting, encode, varint};
+use crate::index::postings::codec::{ESCAPE, Posting, encode, varint};
 use crate::index::postings::decoding::FORWARD_PAGE;
 use crate::index::postings::impacts::Impacts;
 use crate::index::postings::tf_profiles::TfProfiles;
 use crate::index::storage::packed_index::{ListPosition, PackedIndex};
 use crate::index::storage::paged_array::SPARE_CAPACITY;
-use crate::index::storage::partial_index::{DocPostings, split_posting_key};
+use crate::index::storage::partial_index::{DocPostings, PostingKey, split_posting_key};
 
 /// Bytes from which on a page of lists is full.
 const LIST_PAGE: usize = 64 << 10;
@@ -185,8 +185,21 @@ impl ListEncoder<'_> {
         concepts.start..full.map_or(concepts.end, |at| concepts.start + at.max(1))
     }
 
-    /// Gathers the postings of some concepts, each in the order of documents.
-    fn gather(&self, concepts: &Range<usize>) -> Vec<Posting> {
+    /// Returns how many postings of each document are of concepts before this one.
+    fn postings_before(&self, concept: usize) -> Vec<u32> {
+        let is_before = |&posting: &PostingKey| (split_posting_key(posting).0 as usize) < concept;
+        self.documents.iter().map(|held| held.partition_point(is_before) as u32).collect()
+    }
+
+    /// Gathers the postings of some concepts, each in the order of documents. `gathered` is how many
+    /// postings of each document were gathered before; `postings` are those of other concepts, whose
+    /// memory is used again, as fresh memory costs more than using it.
+    fn gather(
+        &self,
+        concepts: &Range<usize>,
+        gathered: &mut [u32],
+        mut postings: Vec<Posting>,
+    ) -> Vec<Posting> {
         let counts = &self.counts[concepts.clone()];
         let mut sum = 0;
         let start = |&count: &u32| {
@@ -194,19 +207,24 @@ impl ListEncoder<'_> {
             sum - count as usize
         };
         let mut next: Vec<usize> = counts.iter().map(start).collect();
-        let mut postings = vec![Posting { document: 0, profile: 0 }; sum];
-        for (document, postings_of) in (0..).zip(self.documents) {
+        const NONE: Posting = Posting { document: 0, profile: 0 };
+        if postings.capacity() < sum {
+            // two batches at a time would take too much memory
+            drop(postings);
+            postings = vec![NONE; sum];
+        } else {
+            postings.resize(sum, NONE);
+        }
+        for ((document, postings_of), gathered) in (0..).zip(self.documents).zip(gathered) {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let from = postings_of.partition_point(|&posting| {
-                (split_posting_key(posting).0 as usize) < concepts.start
-            });
-            for &posting in &postings_of[from..] {
+            for &posting in &postings_of[*gathered as usize..] {
                 let (concept, profile) = split_posting_key(posting);
                 let Some(next) = next.get_mut(concept as usize - concepts.start) else { break };
                 postings[*next] = Posting { document, profile: self.renumbered[profile as usize] };
                 *next += 1;
+                *gathered += 1;
             }
         }
         postings
@@ -216,8 +234,9 @@ impl ListEncoder<'_> {
     fn encode(&self, concepts: Range<usize>) -> EncodedLists {
         let profiles = &self.lexicon.profiles;
         let impacts = Impacts::new(self.formula);
-        let (mut gathered, mut postings, mut at) = (concepts.start, Vec::new(), 0);
-        let mut page = Vec::new();
+        let mut gathered = self.postings_before(concepts.start);
+        let (mut batch_end, mut postings, mut at) = (concepts.start, Vec::new(), 0);
+        let (mut page, mut uses) = (Vec::new(), ProfileUses::default());
         let mut encoded = EncodedLists {
             starts: Vec::with_capacity(concepts.len()),
             pages: Vec::new(),
@@ -228,12 +247,10 @@ impl ListEncoder<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            if concept == gathered {
+            if concept == batch_end {
                 let batch = self.batch(concept..concepts.end);
-                gathered = batch.end;
-                // two batches at a time would take too much memory
-                drop(postings);
-                (postings, at) = (self.gather(&batch), 0);
+                batch_end = batch.end;
+                (postings, at) = (self.gather(&batch, &mut gathered, postings), 0);
             }
             if page.len() >= LIST_PAGE {
                 // no spare capacity: there are many pages
@@ -246,16 +263,16 @@ impl ListEncoder<'_> {
                 ListPosition { page: encoded.pages.len() as u32, offset: page.len() as u32 };
             encoded.starts.push(start);
             let words = self.lexicon.variants(concept as u32);
-            for posting in list {
-                doc_freqs.change(profiles.counts(posting.profile), |count| *count += 1);
-                for variant in profiles.variants(posting.profile) {
+            uses.for_each(list, |profile, documents| {
+                doc_freqs.change(profiles.counts(profile), |count| *count += documents);
+                for variant in profiles.variants(profile) {
                     // a damaged snapshot may have more
                     if let Some(&word) = words.get(variant.variant as usize) {
                         encoded.word_doc_freqs[word as usize]
-                            .change(&variant.counts, |count| *count += 1);
+                            .change(&variant.counts, |count| *count += documents);
                     }
                 }
-            }
+            });
             let impact = |posting: &Posting| {
                 let lengths = &self.lengths[posting.document as usize];
                 impacts.of(profiles.counts(posting.profile), lengths)
@@ -265,6 +282,42 @@ impl ListEncoder<'_> {
         page.shrink_to_fit();
         encoded.pages.push(page);
         encoded
+    }
+}
+
+/// How many postings of a list have each of the commonest profiles; nearly all postings do.
+struct ProfileUses([u32; ProfileUses::COMMON]);
+
+impl Default for ProfileUses {
+    fn default() -> Self {
+        Self([0; Self::COMMON])
+    }
+}
+
+impl ProfileUses {
+    const COMMON: usize = ESCAPE as usize;
+
+    /// Calls `each` for the profiles of a list, with how many postings have it: for one of the
+    /// commonest once, for the others at each posting.
+    fn for_each(&mut self, list: &[Posting], mut each: impl FnMut(u32, u32)) {
+        for &Posting { profile, .. } in list {
+            match self.0.get_mut(profile as usize) {
+                Some(uses) => *uses += 1,
+                None => each(profile, 1),
+            }
+        }
+        // a list of few postings has few profiles, which are told by going through it again
+        if list.len() < Self::COMMON {
+            for &Posting { profile, .. } in list {
+                if let Some(uses @ 1..) = self.0.get_mut(profile as usize).map(std::mem::take) {
+                    each(profile, uses);
+                }
+            }
+        } else {
+            for (profile, uses) in (0..).zip(&mut self.0).filter(|(_, uses)| **uses > 0) {
+                each(profile, std::mem::take(uses));
+            }
+        }
     }
 }
 

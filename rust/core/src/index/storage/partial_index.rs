@@ -125,19 +125,26 @@ impl PartialIndex {
         ordinals.remap(&mut self.keys, &own, |profile| Some(profiles.intern(profile)));
         let (below, above) = self.keys.split_at_mut(middle);
         std::thread::scope(|scope| {
-            scope.spawn(|| sort_documents(above, second, middle));
-            sort_documents(below, first, 0);
+            let same = ordinals.same();
+            scope.spawn(move || sort_documents(above, second, middle, same));
+            sort_documents(below, first, 0, same);
         });
     }
 }
 
-/// Sorts the postings of each document; `ends` less `before` are the ends of the documents.
-fn sort_documents(keys: &mut [PostingKey], ends: &[usize], before: usize) {
+/// Sorts the postings of each document; `ends` less `before` are the ends of the documents. Those of
+/// concepts before `same` have kept their numbers.
+fn sort_documents(keys: &mut [PostingKey], ends: &[usize], before: usize, same: u32) {
     let mut start = 0;
     for &end in ends {
         let postings = &mut keys[std::mem::replace(&mut start, end - before)..end - before];
         postings.iter_mut().for_each(|posting| *posting ^= REMAPPED);
-        postings.sort_unstable();
+        let kept = postings.partition_point(|&posting| split_posting_key(posting).0 < same);
+        postings[kept..].sort_unstable();
+        // a damaged snapshot may name one concept twice
+        if !postings.is_sorted() {
+            postings.sort_unstable();
+        }
     }
 }
 
@@ -152,6 +159,11 @@ struct OrdinalMap {
 }
 
 impl OrdinalMap {
+    /// Returns how many of the first concepts have the same numbers in both lexicons.
+    fn same(&self) -> u32 {
+        self.concepts.iter().zip(0..).take_while(|(number, at)| *number == at).count() as u32
+    }
+
     /// Adds the words and profiles of a lexicon to another.
     fn new(lexicon: &mut Lexicon, other: &Lexicon, is_used: impl Fn(u32, u32) -> bool) -> Self {
         let mut map = Self {

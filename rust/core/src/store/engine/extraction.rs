@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::{ControlFlow, Range};
 
 use crate::catalog::TranscriptPosition;
-use crate::catalog::extract::{self, Corpus, IndexInput};
+use crate::catalog::extract::{self, Corpus, FieldText, IndexInput};
 use crate::catalog::message_inputs::MessageInputs;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
@@ -150,9 +150,9 @@ impl Collector<'_> {
 
     fn take(&mut self, input: &IndexInput<'_>) -> bool {
         let fields = || input.fields.iter();
-        fields().for_each(|&(field, text)| self.lexicon.add(field, text));
+        fields().for_each(|&FieldText { field, text, .. }| self.lexicon.add(field, text));
         if self.lexicon.rereads() {
-            fields().for_each(|&(field, text)| self.lexicon.add(field, text));
+            fields().for_each(|&FieldText { field, text, .. }| self.lexicon.add(field, text));
         }
         let (words, lengths) = self.lexicon.finish_words();
         let dictionary = &self.lexicon.words;

@@ -43,7 +43,7 @@ pub fn vote_of(chunk: &str) -> u16 {
 }
 
 /// The votes of a text, by class.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Votes(Vec<u32>);
 
 impl Votes {
@@ -60,6 +60,14 @@ impl Votes {
     fn add_first(&mut self, class: u16, count: u32) {
         self.0.resize(table::votes().classes.len(), 0);
         self.0[usize::from(class)] += count;
+    }
+
+    /// Adds the votes of another text.
+    pub fn add_all(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(votes, more)| *votes += more);
     }
 
     /// Removes all votes.

@@ -1,0 +1,235 @@
+//! Counts of the words of a text, and of the texts of a document by field.
+//!
+//! A text may be in several documents: a message is also the context of its neighbours. So a text is
+//! counted by itself, and a document is made of the counts of its texts.
+
+use crate::index::bm25f::{FIELDS, Field, Lengths};
+use crate::index::dictionary::lexicon::WordEntry;
+use crate::text::language::detection::Votes;
+use crate::text::language::readings::LanguageId;
+
+/// The counts of a text as it is read in one language, with the numbers of one lexicon.
+#[derive(Debug, Clone, Default)]
+pub struct CountedText {
+    pub(super) words: Vec<WordCount>,
+    /// What it adds to the length of a field.
+    pub(super) length: u32,
+    pub(super) votes: Votes,
+    /// The language, once it is counted.
+    pub(super) language: Option<LanguageId>,
+}
+
+/// How often a word is in a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WordCount {
+    pub word: u32,
+    /// The concept of the word,
+    pub concept: u32,
+    /// and which of its variants the word is.
+    pub variant: u16,
+    pub count: u16,
+}
+
+impl CountedText {
+    /// Empties it for the next text.
+    pub(super) fn clear(&mut self) {
+        self.words.clear();
+        self.length = 0;
+        self.votes.clear();
+        self.language = None;
+    }
+
+    /// Looks up the concepts of the words from the place `from` on.
+    pub(super) fn set_concepts(&mut self, from: usize, entries: &[WordEntry]) {
+        for count in &mut self.words[from..] {
+            let entry = entries[count.word as usize];
+            count.concept = entry.concept;
+            count.variant = u16::try_from(entry.variant).unwrap_or(u16::MAX);
+        }
+    }
+}
+
+/// Where each word is counted in the text that is being counted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WordSlots {
+    /// For each word, its place among the counts, and the number of the text that set it.
+    slots: Vec<(u32, u32)>,
+    /// The number of the text; texts are numbered from 1, so a fresh slot belongs to none.
+    text: u32,
+}
+
+impl WordSlots {
+    /// Begins the next text.
+    pub fn begin(&mut self) {
+        if self.text == u32::MAX {
+            self.slots.fill((0, 0));
+            self.text = 0;
+        }
+        self.text += 1;
+    }
+
+    /// Counts a word of the text.
+    #[inline]
+    pub fn count(&mut self, words: &mut Vec<WordCount>, word: u32) {
+        let at = word as usize;
+        if at >= self.slots.len() {
+            self.reserve(at + 1);
+        }
+        let slot = &mut self.slots[at];
+        if slot.1 == self.text
+            && let Some(known) = words.get_mut(slot.0 as usize)
+        {
+            known.count = known.count.saturating_add(1);
+            return;
+        }
+        *slot = (words.len() as u32, self.text);
+        words.push(WordCount { word, concept: 0, variant: 0, count: 1 });
+    }
+
+    /// Adds slots for so many words, and some more.
+    #[cold]
+    fn reserve(&mut self, words: usize) {
+        let wanted = words + words / 8;
+        match self.slots.is_empty() {
+            // zeroed pages cost nothing until they are used
+            true => self.slots = vec![(0, 0); wanted],
+            false => self.slots.resize(wanted, (0, 0)),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.slots.len() * size_of::<(u32, u32)>()
+    }
+}
+
+/// The counts of the document being read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DocumentCounts {
+    /// The concept of each of `words` in the upper half, and its place in the lower.
+    order: Vec<u64>,
+    words: Vec<FieldCount>,
+    lengths: [u32; FIELDS],
+    pub votes: Votes,
+}
+
+/// How often a word is in a text of a field.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FieldCount {
+    pub word: u32,
+    pub variant: u16,
+    pub count: u16,
+    pub field: Field,
+}
+
+impl DocumentCounts {
+    /// Adds a text.
+    pub fn add(&mut self, field: Field, text: &CountedText) {
+        self.lengths[field as usize] += text.length;
+        // the context is the text of other documents, and tells nothing of the language of this
+        if field != Field::Context {
+            self.votes.add_all(&text.votes);
+        }
+        let first = self.words.len() as u64;
+        let key = |(at, count): (u64, &WordCount)| u64::from(count.concept) << 32 | at;
+        self.order.extend((first..).zip(&text.words).map(key));
+        self.words.extend(text.words.iter().map(|&WordCount { word, variant, count, .. }| {
+            FieldCount { word, variant, count, field }
+        }));
+    }
+
+    /// Adds a word with its counts in all texts of a field.
+    pub fn add_word(&mut self, field: Field, word: u32, entry: WordEntry, count: u16) {
+        let variant = u16::try_from(entry.variant).unwrap_or(u16::MAX);
+        self.order.push(u64::from(entry.concept) << 32 | self.words.len() as u64);
+        self.words.push(FieldCount { word, variant, count, field });
+    }
+
+    /// Returns the counts in the order in which they were added.
+    pub fn words(&self) -> &[FieldCount] {
+        &self.words
+    }
+
+    /// Returns the counts of each concept, ascending, as places among [`Self::words`] in the lower
+    /// half of a number that has the concept in its upper half.
+    pub fn by_concept(&mut self) -> (impl Iterator<Item = &[u64]>, &[FieldCount]) {
+        // small keys sort faster than the counts themselves
+        self.order.sort_unstable();
+        (self.order.chunk_by(|a, b| a >> 32 == b >> 32), &self.words)
+    }
+
+    /// Returns the terms in each field.
+    pub fn lengths(&self) -> Lengths {
+        self.lengths.map(|length| u16::try_from(length).unwrap_or(u16::MAX))
+    }
+
+    pub fn set_lengths(&mut self, lengths: &Lengths) {
+        self.lengths = lengths.map(u32::from);
+    }
+
+    /// Empties it for the next document.
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.words.clear();
+        self.lengths = [0; FIELDS];
+        self.votes.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+
+    /// Reads messages with their neighbours as context; `keeps` says whether each is counted once.
+    fn read(messages: &[String], keeps: bool) -> (Vec<AnalyzedDocument>, Vec<String>) {
+        let mut lexicon = Lexicon::default();
+        let mut counted: Vec<CountedText> = Vec::new();
+        counted.resize_with(messages.len(), CountedText::default);
+        let mut documents = Vec::new();
+        for at in 0..messages.len() {
+            let around = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+            let context = around.filter(|&at| at < messages.len()).map(|at| (Field::Context, at));
+            let texts: Vec<_> = std::iter::once((Field::Body, at)).chain(context).collect();
+            let mut add = |lexicon: &mut Lexicon| {
+                for &(field, at) in &texts {
+                    match keeps {
+                        true => lexicon.add_shared(field, &messages[at], &mut counted[at]),
+                        false => lexicon.add(field, &messages[at]),
+                    }
+                    lexicon.add(Field::Speaker, "user");
+                }
+            };
+            add(&mut lexicon);
+            if lexicon.rereads() {
+                add(&mut lexicon);
+            }
+            documents.push(lexicon.finish());
+        }
+        let words = (0..lexicon.words.len() as u32).map(|word| lexicon.words.text(word).to_owned());
+        (documents, words.collect())
+    }
+
+    proptest! {
+        /// The languages change from message to message.
+        #[test]
+        fn a_text_that_is_counted_once_counts_the_same(
+            messages in prop::collection::vec(
+                prop::collection::vec(
+                    prop::sample::select(vec![
+                        "run", "running", "runs", "Katze", "die", "ist nicht im Haus", "und", "gato",
+                        "no está en la casa", "de mi", "the", "user", "users", "getUserName", "数据库",
+                    ]),
+                    0..30,
+                ),
+                1..12,
+            ),
+        ) {
+            let messages: Vec<String> = messages.iter().map(|words| words.join(" ")).collect();
+            let (kept, plain) = (read(&messages, true), read(&messages, false));
+            prop_assert_eq!(kept.1.len(), plain.1.len());
+            prop_assert_eq!(kept, plain);
+        }
+    }
+}
