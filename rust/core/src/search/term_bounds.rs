@@ -34,11 +34,10 @@ impl QueryScorer<'_> {
         let profile_variants = profiles.byte_code_variants();
         if let [(first, weight), others @ ..] = &concept.variants[..] {
             let per_saturation = &mut bounds.per_saturation;
-            let (several, other) = (per_saturation[255], bound(concept.any));
+            let other = bound(concept.any);
             let own = bound(concept.any + weight);
             for (&variant, max) in profile_variants.iter().zip(per_saturation.iter_mut()) {
-                let one = if variant == *first { own } else { other };
-                *max = if variant == ProfileSummary::SEVERAL { several } else { one };
+                *max = if variant == *first { own } else { other };
             }
             // one variant at a time: most concepts have one in the query
             for &(number, weight) in others {
@@ -46,6 +45,13 @@ impl QueryScorer<'_> {
                 for (&variant, max) in profile_variants.iter().zip(per_saturation.iter_mut()) {
                     *max = if variant == number { own } else { *max };
                 }
+            }
+            let is_several = |(_, variant): &(u32, &u16)| **variant == ProfileSummary::SEVERAL;
+            for (profile, _) in (0..).zip(profile_variants).filter(is_several) {
+                let held = |number| profiles.variants(profile).iter().any(|v| v.variant == number);
+                let own = concept.variants.iter().filter(|(number, _)| held(*number));
+                let own = own.map(|(_, weight)| weight).sum::<f32>();
+                per_saturation[profile as usize] = bound(concept.any + own);
             }
         }
         bounds.speakers = (concept.speaker > 0.0).then(|| {

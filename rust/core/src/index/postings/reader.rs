@@ -44,6 +44,14 @@ pub(crate) struct Superblock<'a> {
     pub has_heading: bool,
 }
 
+/// Where the postings of a block are in the columns of its superblock.
+pub(crate) struct Places {
+    start: usize,
+    /// For each document of the block the place of its posting behind `start`, plus one; 0 if it has
+    /// none.
+    after: [u8; BLOCK],
+}
+
 /// What a superblock stores of its blocks.
 pub(crate) enum BlockMaxima<'a> {
     /// For each block: the maximum saturation, the maximum in headings, and the number of postings.
@@ -265,6 +273,21 @@ impl<'a> Superblock<'a> {
         }
     }
 
+    /// Returns the number of postings of each block.
+    #[inline]
+    pub fn counts(&self) -> [u8; BLOCKS_PER_SUPERBLOCK] {
+        match self.block_maxima() {
+            BlockMaxima::Stored([_, _, counts]) => *counts,
+            BlockMaxima::PerPosting(blocks) => {
+                let mut counts = [0; BLOCKS_PER_SUPERBLOCK];
+                for &block in blocks {
+                    counts[usize::from(block) % BLOCKS_PER_SUPERBLOCK] += 1;
+                }
+                counts
+            }
+        }
+    }
+
     /// Returns the impacts of all postings: the saturation, that in headings, and the code of the
     /// profile.
     pub fn impacts(&self) -> impl Iterator<Item = (u8, u8, u8)> {
@@ -300,6 +323,25 @@ impl<'a> Superblock<'a> {
     pub fn impact_at(&self, block: usize, offset: usize) -> Option<(u8, u8, u8)> {
         let range = self.block(block);
         let at = range.start + memchr::memchr(offset as u8, &self.column(OFFSETS)[range])?;
+        let heading = if self.has_heading { self.column(HEADINGS)[at] } else { 0 };
+        Some((self.column(SATURATIONS)[at], heading, self.column(CODES)[at]))
+    }
+
+    /// Returns where the posting of each document of a block is, so that many can be looked up.
+    #[inline]
+    pub fn places(&self, block: usize) -> Places {
+        let range = self.block(block);
+        let mut after = [0; BLOCK];
+        for (at, &offset) in (1..).zip(&self.column(OFFSETS)[range.clone()]) {
+            after[usize::from(offset) % BLOCK] = at;
+        }
+        Places { start: range.start, after }
+    }
+
+    /// As [`Self::impact_at`], in the block of these places.
+    #[inline]
+    pub fn impact_in(&self, places: &Places, offset: usize) -> Option<(u8, u8, u8)> {
+        let at = places.start + usize::from(places.after[offset % BLOCK].checked_sub(1)?);
         let heading = if self.has_heading { self.column(HEADINGS)[at] } else { 0 };
         Some((self.column(SATURATIONS)[at], heading, self.column(CODES)[at]))
     }

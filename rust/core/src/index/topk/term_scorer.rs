@@ -7,6 +7,7 @@ use crate::index::postings::codec::{
     BLOCK, BLOCKS_PER_SUPERBLOCK, Impact, Posting, SUPERBLOCK, profile_code,
 };
 use crate::index::postings::reader::{BlockMaxima, PostingList, Superblock};
+use crate::index::topk::maxscore::Candidate;
 use crate::index::topk::upper_bound::UpperBound;
 
 /// One term of a query.
@@ -142,6 +143,12 @@ impl SuperblockScorer<'_, '_> {
         );
     }
 
+    /// Returns how many packed postings each block has.
+    #[inline]
+    pub fn counts(&self) -> [u8; BLOCKS_PER_SUPERBLOCK] {
+        self.packed.as_ref().map_or([0; BLOCKS_PER_SUPERBLOCK], Superblock::counts)
+    }
+
     /// Prefetches the postings of a block.
     #[inline]
     pub fn prefetch_block(&self, block: usize) {
@@ -175,23 +182,36 @@ impl SuperblockScorer<'_, '_> {
         }
     }
 
-    /// Returns the upper bound of what the term adds to one document of a block.
-    #[inline]
-    pub fn bound_of(&self, block: usize, offset: usize) -> UpperBound {
+    /// Adds to the bounds of some documents of a block, given by their offsets in the superblock,
+    /// that of the term.
+    pub fn add_bounds(&self, block: usize, documents: &mut [Candidate]) {
         let TermScorer { list, bounds } = self.term;
-        let packed = self.packed.as_ref().and_then(|packed| {
-            let (saturation, heading, code) = packed.impact_at(block, offset)?;
-            Some(match packed.has_speaker {
+        if let Some(packed) = &self.packed {
+            let has_speaker = packed.has_speaker && bounds.speakers.is_some();
+            let bound = |(saturation, heading, code)| match has_speaker {
                 false => bounds.without_speaker(saturation, heading, code),
                 true => bounds.of(saturation, heading, code),
-            })
-        });
-        let unblocked = || {
-            let document = (self.superblock * BLOCKS_PER_SUPERBLOCK + block) * BLOCK + offset;
-            let found = list.unblocked_in(documents(document, 1)).next();
-            found.map_or(0, |(posting, impact)| bounds.of_unblocked(posting, impact))
-        };
-        packed.unwrap_or_else(|| if list.has_unblocked() { unblocked() } else { 0 })
+            };
+            // to look for a document takes about as long as to read so many postings
+            if usize::from(packed.counts()[block]) < 8 * documents.len() {
+                let places = packed.places(block);
+                for (sum, offset) in &mut *documents {
+                    *sum += packed.impact_in(&places, *offset % BLOCK).map_or(0, bound);
+                }
+            } else {
+                for (sum, offset) in &mut *documents {
+                    *sum += packed.impact_at(block, *offset % BLOCK).map_or(0, bound);
+                }
+            }
+        }
+        if !list.has_unblocked() {
+            return;
+        }
+        for (sum, offset) in documents {
+            let document = self.superblock * SUPERBLOCK + *offset;
+            let found = list.unblocked_in(self::documents(document, 1)).next();
+            *sum += found.map_or(0, |(posting, impact)| bounds.of_unblocked(posting, impact));
+        }
     }
 }
 
@@ -311,6 +331,17 @@ mod tests {
                     let block = superblock * BLOCKS_PER_SUPERBLOCK + block;
                     scorer.add_document_bounds(block, &mut documents);
                     prop_assert!(documents.iter().all(|&bound| bound <= limit));
+                    let Some(list) = scorer.in_superblock(superblock) else { continue };
+                    // many documents are looked up in another way than few
+                    for step in [1, 50] {
+                        let of = |at| (block % BLOCKS_PER_SUPERBLOCK * BLOCK + at, documents[at]);
+                        let expected: Vec<_> = (0..BLOCK).step_by(step).map(of).collect();
+                        let mut found: Vec<Candidate> =
+                            expected.iter().map(|&(offset, _)| (0, offset)).collect();
+                        list.add_bounds(block % BLOCKS_PER_SUPERBLOCK, &mut found);
+                        let found: Vec<_> = found.into_iter().map(|(sum, at)| (at, sum)).collect();
+                        prop_assert_eq!(found, expected);
+                    }
                 }
             }
         }
