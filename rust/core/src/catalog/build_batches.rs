@@ -78,8 +78,8 @@ impl FileList<'_> {
         };
         let all: u64 = batches.iter().map(bytes).sum();
         let most = MAX_FIRST_BYTES.min(all / MIN_TIMES_FIRST);
-        let sizes = batches.iter().map(bytes).enumerate();
-        sizes.filter(|&(_, size)| size <= most).max_by_key(|&(_, size)| size).map(|(at, _)| at)
+        // no other than the first of all: each thread reads its documents in order
+        batches.first().filter(|batch| bytes(batch) <= most).map(|_| 0)
     }
 
     /// Returns the batches in which two threads read all files, transcripts of more than two parts
