@@ -6,6 +6,8 @@ use crate::catalog::Catalog;
 use crate::error::{Interrupt, Result};
 use crate::filter::SearchFilter;
 use crate::index::dictionary::expansion::Expander;
+use crate::search::asked_speaker::OTHER_SPEAKER;
+use crate::search::explain::{ANOTHER_SPEAKER, explain_rescoring};
 use crate::search::phrase::QueryPhrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
@@ -50,6 +52,9 @@ pub fn explain_turn(
         let (alone, words) = scorer.explain(message);
         let line = catalog.docs[message as usize].line;
         let _ = writeln!(lines, "{weighted:.4} = {what}, line {line}: {alone:.4} of its words");
+        if scorer.speaker_share(message) < 1.0 {
+            let _ = writeln!(lines, "    × {OTHER_SPEAKER} = {ANOTHER_SPEAKER}");
+        }
         lines.extend(words.lines().map(|line| format!("    {line}\n")));
     }
     let filter = SearchFilter::default();
@@ -60,9 +65,7 @@ pub fn explain_turn(
         .filter(|(_, turn)| turn.as_ref().is_some_and(|turn| is_it(turn.first)))
         .map(|(scored, _)| scored.score)
         .next();
-    let by = rescored.map_or(0.0, |rescored| rescored - turn.score);
-    if by > 0.0 {
-        let _ = writeln!(lines, "{by:.4} = session rescoring (neighbours and session)");
-    }
-    Ok(Some((turn.score + by, lines)))
+    let rescored = rescored.unwrap_or(turn.score);
+    lines += &explain_rescoring((turn.score, rescored), 1.0, turn.turn.question_share(catalog));
+    Ok(Some((rescored, lines)))
 }

@@ -1,5 +1,6 @@
 //! Ranked search: from a query to the best documents of a catalog.
 
+mod asked_speaker;
 pub mod collection_stats;
 mod combined_list;
 mod confidence;
@@ -28,12 +29,14 @@ use crate::index::topk::collector::{Scored, Scoring};
 use crate::index::topk::top_k;
 use crate::search::collection_stats::CollectionStats;
 use crate::search::doc_filter::DocFilter;
+use crate::search::explain::explain_rescoring;
 pub use crate::search::explain_turn::explain_turn;
 use crate::search::phrase::QueryPhrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
 use crate::search::scoring::{DocPredicate, QueryScorer};
+use crate::search::session_rescore::{question_share, rescore};
 use crate::search::turns::{TurnFinder, Unit};
 use crate::text::language::readings::LanguageId;
 
@@ -93,8 +96,7 @@ pub fn search<'a>(
     if let Some(finder) = by_turn {
         scorer.rank_turns(finder, &mut accept, &mut result);
     } else if rescored {
-        let window = result.ranked.len().min(session_rescore::WINDOW);
-        session_rescore::rescore(catalog, &mut result.ranked[..window]);
+        rescore(catalog, &mut result.ranked, |document| scorer.share(document));
     }
     scorer.rate_confidence(&mut result);
     result.ranked.truncate(limit);
@@ -140,17 +142,18 @@ pub fn explain(
     }
     let phrases = QueryPhrases::new(query, catalog, expander, scorer.interrupt)?;
     let mut accept = |document| phrases.accept(document, text);
-    let mut best = best(&scorer, session_rescore::WINDOW, &mut accept)?;
-    let score_of = |best: &[Scored]| {
-        best.iter().find(|scored| scored.document == document).map(|scored| scored.score)
+    let mut best = best(&scorer, session_rescore::WINDOW + 1, &mut accept)?;
+    let behind = best.get(session_rescore::WINDOW).map(|first| first.score);
+    rescore(catalog, &mut best, |document| scorer.share(document));
+    let window = best.iter().take(session_rescore::WINDOW);
+    let Some(rescored) = window.into_iter().find(|scored| scored.document == document) else {
+        let scaled =
+            best.last().zip(behind).map_or(score, |(last, first)| score * last.score / first);
+        return Ok((scaled, lines));
     };
-    let alone = score_of(&best);
-    session_rescore::rescore(catalog, &mut best);
-    let by = score_of(&best).zip(alone).map_or(0.0, |(rescored, alone)| rescored - alone);
-    if by > 0.0 {
-        lines += &format!("{by:.4} = session rescoring (neighbours and session)\n");
-    }
-    Ok((score + by, lines))
+    let (speaker, question) = (scorer.speaker_share(document), question_share(catalog, document));
+    lines += &explain_rescoring((score, rescored.score), speaker, question);
+    Ok((rescored.score, lines))
 }
 
 /// Returns the statistics of a catalog for a query: by these and those of other documents, all of

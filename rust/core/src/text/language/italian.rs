@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 use crate::text::segmentation::is_apostrophe;
 
 pub(super) struct Italian;
@@ -16,6 +16,14 @@ const ELIDED: &[&str] =
 impl Language for Italian {
     fn name(&self) -> &'static str {
         "Italian"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "io",
+            first: "mio mia miei mie mi me",
+            second: "tu ti te tuo tua tuoi tue lei",
+        }
     }
 
     fn code(&self) -> Option<&'static str> {
