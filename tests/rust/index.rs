@@ -156,7 +156,7 @@ fn check(
             let mut expected: BTreeMap<Position, f64> =
                 expected.map(|(p, s)| (p.clone(), *s)).collect();
             check_turns(catalog, reference, query, filter, &expected)?;
-            reference.rescore(&mut expected);
+            reference.rescore(query, &mut expected);
             prop_assert_eq!(all.len(), expected.len(), "{}", query);
             for (place, score) in &all {
                 let exact = expected.get(place).copied();
@@ -247,6 +247,7 @@ fn transcript_text() -> impl Strategy<Value = String> {
     let session = prop_oneof![5 => Just(0u8), 1 => 1u8..3];
     let text = prop_oneof![words(12), words(50)];
     let message = (0usize..4, text, session, 0i64..4).prop_map(|(who, text, session, time)| {
+        let text = if time == 3 { text.replace(" data", " data?") + "?" } else { text };
         let (role, name) =
             [("user", "Melanie"), ("assistant", "Tea User"), ("user", ""), ("tool", "")][who];
         let stamp = format!("1970-01-01T00:00:0{time}Z");
@@ -307,6 +308,11 @@ proptest! {
         let asked = asked.into_iter().map(|q| q.replace("--flag", "flag"));
         // some of it a question, some not
         let asked: Vec<String> = asked.map(|q| q.replace(" data ", " data? ")).collect();
+        // some about the user, and some about a speaker
+        let about = |(at, query): (usize, &String)| {
+            [query.clone(), format!("my {query}"), format!("{query} Melanie")][at % 3].clone()
+        };
+        let asked: Vec<String> = asked.iter().enumerate().map(about).collect();
         let reference = Reference::of(&world.files);
         check(&world.catalog, &reference, &asked)?;
         check(&world.fresh(), &reference, &asked)?;

@@ -145,8 +145,8 @@ impl World {
                 || even_day(path, Some(row.time).filter(|&time| time != NO_TIME)))
     }
 
-    /// Scores every document, and sorts all.
-    fn exhaustive(&self, query: &Query) -> Vec<(i64, u32)> {
+    /// Scores every document, and sorts all; with the scorer.
+    fn exhaustive(&self, query: &Query) -> (Vec<(i64, u32)>, QueryScorer<'_>) {
         let catalog = &self.catalog;
         let mut scorer = QueryScorer::new(catalog, None, &|| false);
         let mut words = Vec::new();
@@ -180,14 +180,15 @@ impl World {
             }
         }
         all.sort_by(|a, b| Reverse(a.0).cmp(&Reverse(b.0)).then(catalog.order(a.1, b.1)));
-        all
+        drop(terms);
+        (all, scorer)
     }
 
     fn check(&self, queries: &[&str], filters: &[SearchFilter]) {
         let expander = Expander::default();
         for query in queries {
             let parsed = Query::parse(query).unwrap();
-            let all = self.exhaustive(&parsed);
+            let (all, scorer) = self.exhaustive(&parsed);
             for filter in filters {
                 let mut passing = all.clone();
                 passing.retain(|&(_, document)| {
@@ -203,10 +204,9 @@ impl World {
                         })
                         .collect();
                     if self.catalog.index.docs_with_field(Field::Speaker) > 0 {
-                        session_rescore::rescore(
-                            &self.catalog,
-                            &mut expected[..depth.min(session_rescore::WINDOW)],
-                        );
+                        session_rescore::rescore(&self.catalog, &mut expected, |document| {
+                            scorer.share(document)
+                        });
                     }
                     expected.truncate(limit);
                     let mut text = |document| self.text(document);

@@ -12,7 +12,7 @@ use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
 use commonplace_core::text::language::detection::{DOCUMENT_MARGIN, Votes, vote_of};
 use commonplace_core::text::language::readings::{LanguageId, prefix_of, stem_in};
 use commonplace_core::text::language::stems::stem;
-use commonplace_core::text::query_terms::{QueryTerm, query_terms};
+use commonplace_core::text::query_terms::{QueryTerm, language_of, query_terms};
 use commonplace_core::text::segmentation;
 use commonplace_core::text::tokens::{self, Term, TermForm};
 
@@ -25,6 +25,9 @@ pub struct Document {
     pub time: Option<i64>,
     pub role: String,
     session: String,
+    text: String,
+    /// Whether a person with a name said it.
+    is_named: bool,
     language: LanguageId,
 }
 
@@ -292,17 +295,26 @@ impl Reference {
         let behind = found.split_off(found.len().min(20));
         let mut dampened = self.dampened_scores(query);
         dampened.retain(|place, _| scores.contains_key(place));
+        for (place, score) in &mut dampened {
+            *score *= self.speaker_share(query, place);
+        }
         let score = |best: &Position, turn: &[Position]| match FileKind::of(&best.0) {
             FileKind::Note => scores[best],
             _ => self.turn_score(turn, &dampened),
         };
         let mut rescored: BTreeMap<Position, f64> =
             found.iter().map(|(best, _, turn)| (best.clone(), score(best, turn))).collect();
-        self.rescore(&mut rescored);
+        self.rescore_by(&mut rescored, |place| {
+            let is_alone = |turn: &[Position]| turn.len() == 1 && turn[0] == *place;
+            let is_turn = found.iter().any(|(_, _, turn)| is_alone(turn));
+            if is_turn { self.question_share(place) } else { 1.0 }
+        });
         let by_first = found.iter().map(|(best, _, turn)| (turn[0].clone(), rescored[best]));
         let mut all: BTreeMap<Position, f64> = by_first.collect();
         let least = all.values().copied().fold(f64::INFINITY, f64::min);
-        all.extend(behind.into_iter().map(|(_, score, turn)| (turn[0].clone(), score.min(least))));
+        let first = behind.first().map_or(0.0, |(_, score, _)| *score);
+        let factor = if first > least { least / first } else { 1.0 };
+        all.extend(behind.into_iter().map(|(_, score, turn)| (turn[0].clone(), score * factor)));
         all
     }
 
@@ -317,9 +329,58 @@ impl Reference {
         prompt.max(reply) + 0.3 * prompt.min(reply)
     }
 
-    /// Rescores messages among the best twenty by their neighbours and session, as
-    /// `session_rescore.rs` does.
-    pub fn rescore(&self, scores: &mut BTreeMap<Position, f64>) {
+    /// Rescores messages among the best twenty by their neighbours, their session and their
+    /// speaker, as `session_rescore.rs` does.
+    pub fn rescore(&self, query: &str, scores: &mut BTreeMap<Position, f64>) {
+        self.rescore_by(scores, |place| {
+            self.speaker_share(query, place) * self.question_share(place)
+        });
+    }
+
+    /// ¾ for what another one said than the query asks about.
+    fn speaker_share(&self, query: &str, place: &Position) -> f64 {
+        let document = &self.documents[place];
+        if document.role.is_empty() {
+            return 1.0;
+        }
+        let lower = query.to_lowercase();
+        let has = |words: &[&str]| {
+            lower.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
+        };
+        let words: Vec<(&str, f32)> = vec![(query, 1.0)];
+        let held: BTreeSet<LanguageId> = self.documents.values().map(|d| d.language).collect();
+        let languages: Vec<LanguageId> = LanguageId::all().filter(|l| held.contains(l)).collect();
+        // no other language of the tests has a pronoun in its texts
+        let is_about_user = language_of(&words, &languages) == LanguageId::BY_WORD
+            && (has(&["i"]) || has(&["my", "me"]) && !has(&["you", "your"]));
+        let terms = query_terms(&words, &languages, |word| stem(word).map(Cow::into_owned));
+        let names: Vec<String> = terms
+            .iter()
+            .filter(|term| term.form != TermForm::Whole)
+            .filter(|term| !ROLES.contains(&&**term.stem.as_ref().unwrap_or(&term.text)))
+            .flat_map(meanings)
+            .filter(|meaning| !meaning.is_prefix)
+            .map(|meaning| meaning.concept)
+            .collect();
+        let speaks = |document: &Document, name: &String| {
+            let counts = document.concepts.get(name).map(|words| sum_of(words.values()));
+            counts.is_some_and(|counts| counts[Field::Speaker as usize] > 0)
+        };
+        let is_named = |name: &&String| self.documents.values().any(|d| speaks(d, name));
+        let mut speakers = names.iter().filter(is_named).peekable();
+        let is_other = is_about_user && document.role == "assistant"
+            || speakers.peek().is_some() && !speakers.any(|name| speaks(document, name));
+        if is_other { 0.75 } else { 1.0 }
+    }
+
+    /// ¾ for a message that only asks.
+    fn question_share(&self, place: &Position) -> f64 {
+        let document = &self.documents[place];
+        let asks = document.text.trim_end().ends_with('?') && document.is_named;
+        if asks && document.lengths[0] <= 15 { 0.75 } else { 1.0 }
+    }
+
+    fn rescore_by(&self, scores: &mut BTreeMap<Position, f64>, share: impl Fn(&Position) -> f64) {
         let mut best: Vec<(Position, f64)> = scores.iter().map(|(p, s)| (p.clone(), *s)).collect();
         best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         best.truncate(20);
@@ -348,13 +409,29 @@ impl Reference {
                         sum += weight * score_of.get(&other).copied().unwrap_or_default();
                     }
                 }
+                if let Some((question, true, _)) = at.checked_sub(1).map(|at| lines[at].clone()) {
+                    let [own, before] = [place, &question].map(|p| &self.documents[p]);
+                    if (&*own.role, &*before.role) == ("user", "user") && before.text.contains('?')
+                    {
+                        sum += 0.15 * score_of.get(&question).copied().unwrap_or_default();
+                    }
+                }
                 (place.clone(), sum)
             })
             .collect();
         for (place, own) in &sums {
             let same = |p: &Position| p.0 == place.0 && self.session(p) == self.session(place);
             let session = sums.iter().filter(|(p, _)| same(p)).map(|(_, sum)| *sum);
-            scores.insert(place.clone(), 0.75 * own + 0.25 * session.fold(0.0, f64::max));
+            let pulled = 0.75 * own + 0.25 * session.fold(0.0, f64::max);
+            scores.insert(place.clone(), pulled * share(place));
+        }
+        let least = best.iter().map(|(place, _)| scores[place]).fold(f64::INFINITY, f64::min);
+        let behind = || scores.iter().filter(|(place, _)| !score_of.contains_key(*place));
+        let first = behind().map(|(_, score)| *score).fold(0.0, f64::max);
+        let factor = if first > least { least / first } else { 1.0 };
+        let others: Vec<Position> = behind().map(|(place, _)| place.clone()).collect();
+        for place in others {
+            *scores.get_mut(&place).unwrap() *= factor;
         }
     }
 
@@ -401,6 +478,13 @@ impl Document {
             session: input.session.clone(),
             ..Self::default()
         };
+        for (field, text) in &input.fields {
+            match field {
+                Field::Body => document.text += text,
+                Field::Speaker => document.is_named = *text != input.role,
+                _ => {}
+            }
+        }
         let mut votes = Votes::default();
         for FieldText { text, .. } in input.fields.iter().filter(|one| one.field != Field::Context)
         {

@@ -41,7 +41,7 @@ pub struct DocMeta {
 
 /// Metadata of the section that begins with a document, for incremental parsing: see
 /// `catalog/incremental_parse.rs`. All zeros for the further parts of a section; a message has
-/// only `starts`.
+/// only `starts` and `flags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct SectionMeta {
@@ -51,14 +51,19 @@ pub struct SectionMeta {
     pub level: u8,
     /// 1 if it has keywords or a category, which hold for the sections below as well.
     pub inheritable: u8,
-    /// [`HAS_REFERENCE`] and [`HAS_DEFINITION`].
-    pub links: u8,
+    /// [`HAS_REFERENCE`] and [`HAS_DEFINITION`]; of a message [`ASKS`] and [`ENDS_ASKING`].
+    pub flags: u8,
 }
 
 /// The heading may have a link that is defined somewhere else.
 pub const HAS_REFERENCE: u8 = 1;
 /// The section may define links.
 pub const HAS_DEFINITION: u8 = 2;
+/// The message has a question mark.
+pub const ASKS: u8 = 4;
+/// A person with a name said it, and its last word stands before a question mark: somebody else
+/// answers. The prompt of an assistant tells something even where it asks.
+pub const ENDS_ASKING: u8 = 8;
 
 /// [`DocMeta::time`] of a document without one.
 pub const NO_TIME: i64 = i64::MIN;
@@ -76,7 +81,7 @@ static LOST_DOC: DocMeta = DocMeta {
     role: 0,
     session: 0,
     category: 0,
-    section_meta: SectionMeta { starts: 0, level: 0, inheritable: 0, links: 0 },
+    section_meta: SectionMeta { starts: 0, level: 0, inheritable: 0, flags: 0 },
 };
 
 /// Validator of the document table of a snapshot.
@@ -119,11 +124,14 @@ impl DocValidator {
 
     fn fits(&self, document: u32, doc: &DocMeta) -> bool {
         let labels = [doc.trail, doc.role, doc.session, doc.category];
-        let SectionMeta { starts, level, inheritable, links } = doc.section_meta;
+        let SectionMeta { starts, level, inheritable, flags } = doc.section_meta;
         let place = self.files.partition_point(|&(end, ..)| end <= document);
         let Some(&(_, size, transcript)) = self.files.get(place) else { return false };
         // what only the other kind has
-        let other = if transcript { [doc.trail, doc.category] } else { [doc.role, doc.session] };
+        let (other, known_flags) = match transcript {
+            true => ([doc.trail, doc.category], ASKS | ENDS_ASKING),
+            false => ([doc.role, doc.session], HAS_REFERENCE | HAS_DEFINITION),
+        };
         doc.file as usize == place
             && doc.start.checked_add(doc.length.into()).is_some_and(|end| end <= size)
             && doc.line > 0
@@ -131,7 +139,7 @@ impl DocValidator {
             && labels.iter().all(|&label| label < self.labels)
             && starts.max(inheritable) <= 1
             && level <= 6
-            && links <= HAS_REFERENCE | HAS_DEFINITION
+            && flags & !known_flags == 0
     }
 }
 

@@ -254,7 +254,7 @@ fn section_meta(section: &Section, text: &str) -> SectionMeta {
         starts: 1,
         level: section.level,
         inheritable: u8::from(inheritable(section)),
-        links: if may_hold_reference(section, text) { HAS_REFERENCE } else { 0 }
+        flags: if may_hold_reference(section, text) { HAS_REFERENCE } else { 0 }
             | if defines { HAS_DEFINITION } else { 0 },
     }
 }

@@ -224,9 +224,9 @@ fn may_resolve_links(
     new: &[Section],
 ) -> bool {
     let refers =
-        |docs: &[DocMeta]| docs.iter().any(|doc| doc.section_meta.links & HAS_REFERENCE > 0);
+        |docs: &[DocMeta]| docs.iter().any(|doc| doc.section_meta.flags & HAS_REFERENCE > 0);
     let refers_outside = refers(&docs[..changed.start]) || refers(&docs[changed.end..]);
-    let defines = docs.iter().any(|doc| doc.section_meta.links & HAS_DEFINITION > 0);
+    let defines = docs.iter().any(|doc| doc.section_meta.flags & HAS_DEFINITION > 0);
     (defines || may_hold_definition(&text[part]))
         && (refers_outside || new.iter().any(|section| may_hold_reference(section, text)))
 }

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::doc_table::SectionMeta;
+use crate::catalog::doc_table::{ASKS, ENDS_ASKING, SectionMeta};
 use crate::catalog::extract::{Corpus, IndexInput};
 use crate::index::bm25f::Field;
 use crate::index::dictionary::word_counts::CountedText;
 use crate::messages::message::{self, Message, ParsedLine};
+use crate::text::question::asks;
 use crate::text::time;
 
 /// Extracts messages from lines; each is complete when the next one is known, which is its context.
@@ -105,6 +106,7 @@ impl MessageInputs {
             session: message.session.clone().unwrap_or_default(),
             section_meta: SectionMeta {
                 starts: u8::from(message.is_prompt),
+                flags: question_flags(self.corpus.text(&message), message.name.is_some()),
                 ..SectionMeta::default()
             },
             ..IndexInput::default()
@@ -124,6 +126,14 @@ impl MessageInputs {
         input.set_key();
         each(input);
         self.before = Some(kept);
+    }
+}
+
+fn question_flags(text: &str, is_named: bool) -> u8 {
+    match asks(text) {
+        (false, _) => 0,
+        (true, ends) if ends && is_named => ASKS | ENDS_ASKING,
+        (true, _) => ASKS,
     }
 }
 

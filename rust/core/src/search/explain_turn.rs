@@ -6,7 +6,8 @@ use crate::catalog::Catalog;
 use crate::error::{Interrupt, Result};
 use crate::filter::SearchFilter;
 use crate::index::dictionary::expansion::Expander;
-use crate::search::explanation::{Explanation, WordScore};
+use crate::search::asked_speaker::OTHER_SPEAKER;
+use crate::search::explanation::{ANOTHER_SPEAKER, Explanation, WordScore};
 use crate::search::phrase::QueryPhrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
@@ -55,6 +56,9 @@ pub fn explain_turn(
         let line = catalog.docs[message as usize].line;
         let of_words = alone.score;
         let _ = writeln!(lines, "{weighted:.4} = {what}, line {line}: {of_words:.4} of its words");
+        if scorer.speaker_share(message) < 1.0 {
+            let _ = writeln!(lines, "    × {OTHER_SPEAKER} = {ANOTHER_SPEAKER}");
+        }
         lines.extend(alone.text.lines().map(|line| format!("    {line}\n")));
         let share = weighted / of_words * if weighted < higher { OTHER } else { 1.0 };
         words.extend(alone.words.into_iter().map(|word| {
@@ -70,9 +74,9 @@ pub fn explain_turn(
         .filter(|(_, turn)| turn.as_ref().is_some_and(|turn| is_it(turn.first)))
         .map(|(scored, _)| scored.score)
         .next();
-    let by = rescored.map_or(0.0, |rescored| rescored - turn.score);
     let text = lines;
     let mut explanation = Explanation { score: turn.score, words, text, ..Explanation::default() };
-    explanation.add_session(by);
+    let rescored = rescored.unwrap_or(turn.score);
+    explanation.rescore(rescored, 1.0, turn.turn.question_share(catalog));
     Ok(Some(explanation))
 }

@@ -3,7 +3,12 @@
 use std::fmt::Write;
 
 use crate::index::bm25f::Field;
+use crate::search::asked_speaker::OTHER_SPEAKER;
 use crate::search::scoring::QueryScorer;
+use crate::search::session_rescore::QUESTION_SHARE;
+
+/// What is said of a message of which less counts.
+pub(super) const ANOTHER_SPEAKER: &str = "the query asks about another speaker";
 
 /// How the score of a section, a message or a turn comes about.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,7 +17,7 @@ pub struct Explanation {
     pub citation: String,
     /// The score, which is the sum of the parts.
     pub score: f32,
-    /// What each word adds; of a turn first those of the prompt, then those of the reply.
+    /// What each word adds, after rescoring; of a turn first those of the prompt, then those of the reply.
     pub words: Vec<WordScore>,
     /// What session rescoring adds.
     pub session: f32,
@@ -34,14 +39,28 @@ pub struct WordScore {
 }
 
 impl Explanation {
-    /// Adds what session rescoring adds, if it does.
-    pub(super) fn add_session(&mut self, by: f32) {
+    /// Explains how the score became another one when the best were rescored; what each word adds
+    /// is then that of the new score.
+    ///
+    /// # Arguments
+    /// * `speaker` and `question`: what is left of it for its speaker and for being a question.
+    pub(super) fn rescore(&mut self, rescored: f32, speaker: f32, question: f32) {
+        let by = rescored / (speaker * question) - self.score;
+        // writing to a String cannot fail
         if by > 0.0 {
-            // writing to a String cannot fail
-            let _ = writeln!(self.text, "{by:.4} = session rescoring (neighbours and session)");
-            self.session = by;
-            self.score += by;
+            let what = "session rescoring (neighbours, question before it, session)";
+            let _ = writeln!(self.text, "{by:.4} = {what}");
+            self.session = by * speaker * question;
         }
+        if speaker < 1.0 {
+            let _ = writeln!(self.text, "× {OTHER_SPEAKER} = {ANOTHER_SPEAKER}");
+        }
+        if question < 1.0 {
+            let _ = writeln!(self.text, "× {QUESTION_SHARE} = only a short question");
+        }
+        let left = if self.score > 0.0 { (rescored - self.session) / self.score } else { 1.0 };
+        self.words.iter_mut().for_each(|word| word.score *= left);
+        self.score = rescored;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Ranked search: from a query to the best documents of a catalog.
 
+mod asked_speaker;
 pub mod collection_stats;
 mod combined_list;
 mod confidence;
@@ -35,6 +36,7 @@ use crate::search::query::Query;
 use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
 use crate::search::scoring::{DocPredicate, QueryScorer};
+use crate::search::session_rescore::{question_share, rescore};
 use crate::search::turns::{TurnFinder, Unit};
 use crate::text::language::readings::LanguageId;
 
@@ -94,8 +96,7 @@ pub fn search<'a>(
     if let Some(finder) = by_turn {
         scorer.rank_turns(finder, &mut accept, &mut result);
     } else if rescored {
-        let window = result.ranked.len().min(session_rescore::WINDOW);
-        session_rescore::rescore(catalog, &mut result.ranked[..window]);
+        rescore(catalog, &mut result.ranked, |document| scorer.share(document));
     }
     scorer.rate_confidence(&mut result);
     result.ranked.truncate(limit);
@@ -141,14 +142,17 @@ pub fn explain(
     }
     let phrases = QueryPhrases::new(query, catalog, expander, scorer.interrupt)?;
     let mut accept = |document| phrases.accept(document, text);
-    let mut best = best(&scorer, session_rescore::WINDOW, &mut accept)?;
-    let score_of = |best: &[Scored]| {
-        best.iter().find(|scored| scored.document == document).map(|scored| scored.score)
-    };
-    let alone = score_of(&best);
-    session_rescore::rescore(catalog, &mut best);
-    let by = score_of(&best).zip(alone).map_or(0.0, |(rescored, alone)| rescored - alone);
-    explanation.add_session(by);
+    let mut best = best(&scorer, session_rescore::WINDOW + 1, &mut accept)?;
+    let behind = best.get(session_rescore::WINDOW).map(|first| first.score);
+    rescore(catalog, &mut best, |document| scorer.share(document));
+    let window = best.iter().take(session_rescore::WINDOW);
+    if let Some(rescored) = window.into_iter().find(|scored| scored.document == document) {
+        let (speaker, question) =
+            (scorer.speaker_share(document), question_share(catalog, document));
+        explanation.rescore(rescored.score, speaker, question);
+    } else if let Some((last, first)) = best.last().zip(behind) {
+        explanation.rescore(explanation.score * last.score / first, 1.0, 1.0);
+    }
     Ok(explanation)
 }
 

@@ -9,7 +9,8 @@ use crate::search::query::{Atom, MAX_TERMS, Query};
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
 use crate::text::language::readings::{Reading, bare};
-use crate::text::query_terms::query_terms;
+use crate::text::query_terms::{language_of, query_terms};
+use crate::text::question::is_about_asker;
 
 /// The additional weight of the words of a question, where the query has other sentences too.
 const QUESTION_WEIGHT: f32 = 0.5;
@@ -73,6 +74,8 @@ fn add_words(
     result: &mut SearchResult,
 ) {
     let languages = scorer.languages();
+    let own = words.iter().filter(|(_, weight)| *weight >= 1.0).map(|&(text, _)| text);
+    scorer.is_about_asker = is_about_asker(own, language_of(words, &languages));
     let mut terms = query_terms(words, &languages, |word| index.lexicon().stem(word));
     if terms.len() > MAX_TERMS {
         let note = format!("only the first {MAX_TERMS} of {} terms were searched", terms.len());

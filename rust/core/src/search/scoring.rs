@@ -37,6 +37,8 @@ pub struct QueryScorer<'a> {
     pub(super) concepts: Vec<QueryConcept>,
     /// The sum of the idf of all that the query asks for, each once.
     pub(super) asked: f32,
+    /// Whether the query is about the one who asks it.
+    pub(super) is_about_asker: bool,
     /// The words of the query that no document holds.
     pub(super) unknown: Vec<String>,
     by_concept: FxHashMap<u32, usize>,
@@ -87,6 +89,7 @@ impl<'a> QueryScorer<'a> {
             impact_growth,
             concepts: Vec::new(),
             asked: 0.0,
+            is_about_asker: false,
             unknown: Vec::new(),
             by_concept: FxHashMap::default(),
             absent: FxHashMap::default(),

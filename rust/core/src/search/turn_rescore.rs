@@ -59,17 +59,15 @@ impl QueryScorer<'_> {
             turns.insert(scored.document, found.turn);
             found.score
         };
-        let mut behind = result.ranked.split_off(result.ranked.len().min(WINDOW));
-        for scored in &mut result.ranked {
-            scored.score = score(scored);
+        for (at, scored) in result.ranked.iter_mut().enumerate() {
+            let score = score(scored);
+            scored.score = if at < WINDOW { score } else { scored.score };
         }
-        rescore(self.catalog, &mut result.ranked);
-        let least = result.ranked.last().map_or(0.0, |scored| scored.score);
-        for scored in &mut behind {
-            score(scored);
-            scored.score = scored.score.min(least);
-        }
-        result.ranked.append(&mut behind);
+        // whose messages count is told message by message
+        let share = |document: u32| {
+            turns.get(&document).map_or(1.0, |turn| turn.question_share(self.catalog))
+        };
+        rescore(self.catalog, &mut result.ranked, share);
         result.turns = result.ranked.iter().map(|scored| turns.remove(&scored.document)).collect();
     }
 
@@ -116,6 +114,7 @@ impl QueryScorer<'_> {
         let mut most_said = f32::NEG_INFINITY;
         for message in messages {
             let (score, said) = self.score_message(lists, message);
+            let score = score * self.speaker_share(message);
             if message == first && is_prompt {
                 prompt = score;
                 continue;

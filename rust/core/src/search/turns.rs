@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::catalog::{Catalog, DocIds};
 use crate::files::file_kind::FileKind;
+use crate::search::session_rescore::question_share;
 
 /// The unit of an answer over transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,6 +27,13 @@ pub struct Turn {
     pub last: u32,
     /// The message whose passage is shown.
     pub shown: u32,
+}
+
+impl Turn {
+    /// Returns what is left of its score: less of a short question that nobody has answered in it.
+    pub(super) fn question_share(&self, catalog: &Catalog) -> f32 {
+        if self.first == self.last { question_share(catalog, self.first) } else { 1.0 }
+    }
 }
 
 /// Finds the turns of documents; those found are kept.

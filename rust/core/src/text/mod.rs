@@ -11,6 +11,7 @@ pub mod metadata;
 pub mod parser;
 pub mod prefix_filter;
 pub mod query_terms;
+pub mod question;
 pub mod section;
 pub mod segmentation;
 pub mod snippet;

@@ -64,7 +64,7 @@ pub fn query_terms(
 
 /// Returns the language among some that a query is in. The words of a question come a second time,
 /// with a weight below 1, and have one vote all the same.
-fn language_of(texts: &[(&str, f32)], languages: &[LanguageId]) -> LanguageId {
+pub fn language_of(texts: &[(&str, f32)], languages: &[LanguageId]) -> LanguageId {
     let mut votes = Votes::default();
     if !languages.is_empty() {
         for (text, _) in texts.iter().filter(|(_, weight)| *weight >= 1.0) {

@@ -39,6 +39,7 @@ impl EngineDocument {
             "category": self.category,
             "title": self.title,
             "starts": self.section_meta.starts,
+            "flags": self.section_meta.flags,
             "position": [place, turn, session_run, terms_before],
             "lengths": self.lengths,
             "words": Value::Object(words.collect()),
@@ -102,6 +103,8 @@ fn document(record: &Map<String, Value>) -> Option<EngineDocument> {
         title: text("title"),
         section_meta: SectionMeta {
             starts: u8::from(record.get("starts")?.as_u64()? > 0),
+            // records of earlier versions have none
+            flags: record.get("flags").and_then(Value::as_u64).unwrap_or_default() as u8,
             ..SectionMeta::default()
         },
         position: TranscriptPosition { place, turn, session_run, terms_before },

@@ -4,13 +4,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Arabic;
 
 impl Language for Arabic {
     fn name(&self) -> &'static str {
         "Arabic"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "أنا",
+            first: "لي عندي مني معي لدي",
+            second: "أنت أنتم لك عندك منك معك لديك",
+        }
     }
 
     fn stop_words(&self) -> &'static str {

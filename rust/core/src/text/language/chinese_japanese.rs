@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::text::language::Language;
+use crate::text::language::{Language, Pronouns};
 
 pub(super) struct ChineseJapanese;
 
@@ -24,6 +24,10 @@ const HAN_AND_KANA: &[RangeInclusive<char>] = &[
 impl Language for ChineseJapanese {
     fn name(&self) -> &'static str {
         "Chinese, Japanese"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns { subject: "", first: "我 私 僕 俺", second: "你 您 あなた" }
     }
 
     fn stop_words(&self) -> &'static str {

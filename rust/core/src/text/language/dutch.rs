@@ -4,13 +4,17 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Dutch;
 
 impl Language for Dutch {
     fn name(&self) -> &'static str {
         "Dutch"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns { subject: "ik", first: "mijn mij me", second: "jij je jou jouw u uw" }
     }
 
     fn code(&self) -> Option<&'static str> {

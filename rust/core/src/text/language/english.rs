@@ -4,13 +4,17 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct English;
 
 impl Language for English {
     fn name(&self) -> &'static str {
         "English"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns { subject: "i", first: "my me myself", second: "you your yours" }
     }
 
     fn stop_words(&self) -> &'static str {

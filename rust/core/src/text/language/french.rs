@@ -4,13 +4,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct French;
 
 impl Language for French {
     fn name(&self) -> &'static str {
         "French"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "je j",
+            first: "mon ma mes moi me m mien mienne",
+            second: "tu te toi t ton ta tes vous votre vos",
+        }
     }
 
     fn code(&self) -> Option<&'static str> {

@@ -4,13 +4,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct German;
 
 impl Language for German {
     fn name(&self) -> &'static str {
         "German"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "ich",
+            first: "mein meine meinen meinem meiner meines mich mir",
+            second: "du dich dir dein deine deinen deinem deiner ihnen ihr ihre",
+        }
     }
 
     fn code(&self) -> Option<&'static str> {

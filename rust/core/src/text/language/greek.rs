@@ -4,13 +4,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Greek;
 
 impl Language for Greek {
     fn name(&self) -> &'static str {
         "Greek"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "εγώ",
+            first: "μου εμένα με μένα",
+            second: "εσύ σου εσένα σένα εσείς σας",
+        }
     }
 
     fn stop_words(&self) -> &'static str {

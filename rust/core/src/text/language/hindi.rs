@@ -6,13 +6,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Hindi;
 
 impl Language for Hindi {
     fn name(&self) -> &'static str {
         "Hindi"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "मैं मैंने",
+            first: "मेरा मेरी मेरे मुझे मुझको मुझसे",
+            second: "तू तुम तुम्हें तुमने तेरा तेरी तेरे तुम्हारा तुम्हारी तुम्हारे आप आपने आपको आपका आपकी आपके",
+        }
     }
 
     fn stop_words(&self) -> &'static str {

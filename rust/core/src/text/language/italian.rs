@@ -4,13 +4,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Italian;
 
 impl Language for Italian {
     fn name(&self) -> &'static str {
         "Italian"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "io",
+            first: "mio mia miei mie mi me",
+            second: "tu ti te tuo tua tuoi tue lei",
+        }
     }
 
     fn code(&self) -> Option<&'static str> {

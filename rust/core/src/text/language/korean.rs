@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::text::language::Language;
+use crate::text::language::{Language, Pronouns};
 
 pub(super) struct Korean;
 
@@ -16,6 +16,14 @@ const HANGUL: &[RangeInclusive<char>] = &[
 impl Language for Korean {
     fn name(&self) -> &'static str {
         "Korean"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "",
+            first: "나는 내가 제가 저는 나의 저의 나를 저를",
+            second: "당신 너는 네가 너의 너를",
+        }
     }
 
     /// Korean has spaces, but particles and endings stand behind a word without one.

@@ -38,7 +38,7 @@ use crate::text::segmentation::is_apostrophe;
 
 pub(super) use table::{
     clitics, irregular_stems, is_proper_noun, is_stop_run, is_stop_word, is_unspaced,
-    longest_stop_run, runs_over_lines,
+    longest_stop_run, pronoun, pronoun_in_run, runs_over_lines,
 };
 pub use table::{extend, extension_id};
 
@@ -65,6 +65,29 @@ const LANGUAGES: &[&dyn Language] = &[
 
 /// Stands between the parts of a term that is read in a language; no word holds it.
 pub const SEPARATOR: char = '\u{1f}';
+
+/// The personal pronouns of a language, and the possessive ones, in the singular; in lower case, with their
+/// accents and separated by spaces.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pronouns {
+    /// Of the first person, as a subject; none where the form does not tell.
+    pub subject: &'static str,
+    /// Of the first person, in any other form.
+    pub first: &'static str,
+    /// Of the second person.
+    pub second: &'static str,
+}
+
+/// What a pronoun is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pronoun {
+    /// Of the first person, as a subject.
+    Subject,
+    /// Of the first person, in another form.
+    First,
+    /// Of the second person.
+    Second,
+}
 
 /// Returns the stem of a word by an algorithm of the Snowball project.
 fn snowball(algorithm: Algorithm, word: &str) -> Cow<'_, str> {
@@ -165,6 +188,11 @@ pub trait Language: Sync {
     /// them is indexed as its characters and pairs of characters.
     fn unspaced(&self) -> &'static [RangeInclusive<char>] {
         &[]
+    }
+
+    /// Returns the personal pronouns of the singular: what a query says of whom it is about.
+    fn pronouns(&self) -> Pronouns {
+        Pronouns::default()
     }
 
     /// Says whether a line end may fall within a word of its unspaced script.

@@ -4,13 +4,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Portuguese;
 
 impl Language for Portuguese {
     fn name(&self) -> &'static str {
         "Portuguese"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "eu",
+            first: "meu minha meus minhas me mim comigo",
+            second: "tu te ti teu tua você seu sua",
+        }
     }
 
     fn code(&self) -> Option<&'static str> {

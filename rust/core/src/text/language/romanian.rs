@@ -5,13 +5,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Romanian;
 
 impl Language for Romanian {
     fn name(&self) -> &'static str {
         "Romanian"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "eu",
+            first: "meu mea mei mele mie mine mă îmi mi",
+            second: "tu tău ta tăi tale ție tine te îți dumneavoastră",
+        }
     }
 
     fn code(&self) -> Option<&'static str> {

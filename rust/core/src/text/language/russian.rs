@@ -4,13 +4,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Russian;
 
 impl Language for Russian {
     fn name(&self) -> &'static str {
         "Russian"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "я",
+            first: "мой моя моё мое мои моего моей моему моих моим моими мою меня мне мной",
+            second: "ты тебя тебе тобой твой твоя твоё твое твои твоего твоей вы вас вам вами ваш ваша ваше ваши",
+        }
     }
 
     fn stop_words(&self) -> &'static str {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::text::language::Language;
+use crate::text::language::{Language, Pronouns};
 
 pub(super) struct SoutheastAsian;
 
@@ -15,6 +15,12 @@ const SCRIPTS: &[RangeInclusive<char>] = &[
 impl Language for SoutheastAsian {
     fn name(&self) -> &'static str {
         "Thai, Lao, Burmese, Khmer"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "", first: "ฉัน ผม ดิฉัน", second: "คุณ เธอ"
+        }
     }
 
     fn stop_words(&self) -> &'static str {

@@ -4,13 +4,21 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 
 pub(super) struct Spanish;
 
 impl Language for Spanish {
     fn name(&self) -> &'static str {
         "Spanish"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "yo",
+            first: "mi mis me mí mío mía míos mías conmigo",
+            second: "tú te ti tu tus usted contigo",
+        }
     }
 
     fn code(&self) -> Option<&'static str> {

@@ -7,8 +7,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::folding::fold;
+use crate::text::language::readings::LanguageId;
 use crate::text::language::vote_table::VoteTable;
-use crate::text::language::{LANGUAGES, Language, SEPARATOR};
+use crate::text::language::{LANGUAGES, Language, Pronoun, Pronouns, SEPARATOR};
 
 /// The rules of all languages.
 struct LanguageTable {
@@ -31,6 +32,11 @@ struct LanguageTable {
     told_stop_words: Vec<FxHashSet<Cow<'static, str>>>,
     markers: Vec<String>,
     votes: VoteTable,
+    /// By word, of the languages that a word by itself tells; of the others, by language; and of
+    /// unspaced scripts.
+    pronouns: FxHashMap<&'static str, Pronoun>,
+    told_pronouns: Vec<FxHashMap<&'static str, Pronoun>>,
+    pronoun_runs: Vec<(&'static str, Pronoun)>,
     extension_id: u64,
 }
 
@@ -97,6 +103,9 @@ impl LanguageTable {
             told_stop_words: told.iter().map(|&language| stop_words_of(language)).collect(),
             markers: told.iter().map(|language| marker_of(*language)).collect(),
             votes: VoteTable::of(&told, &spaced),
+            pronouns: spaced.iter().flat_map(|one| pronouns_of(*one)).collect(),
+            told_pronouns: told.iter().map(|one| pronouns_of(*one).collect()).collect(),
+            pronoun_runs: all().filter(|one| !is_spaced(one)).flat_map(pronouns_of).collect(),
             told,
             spaced,
         }
@@ -122,6 +131,28 @@ fn id_of(languages: &[&dyn Language]) -> u64 {
 fn stop_words_of(language: &'static dyn Language) -> FxHashSet<Cow<'static, str>> {
     let folded = |word| if language.spells_by_accents() { Cow::Borrowed(word) } else { fold(word) };
     language.stop_words().split_whitespace().map(folded).collect()
+}
+
+fn pronouns_of(language: &dyn Language) -> impl Iterator<Item = (&'static str, Pronoun)> {
+    let Pronouns { subject, first, second } = language.pronouns();
+    let kinds = [(subject, Pronoun::Subject), (first, Pronoun::First), (second, Pronoun::Second)];
+    let of = |(words, kind): (&'static str, Pronoun)| {
+        words.split_whitespace().map(move |word| (word, kind))
+    };
+    kinds.into_iter().flat_map(of)
+}
+
+/// Returns what pronoun a word in lower case is, in a language or read by itself.
+pub(in crate::text) fn pronoun(word: &str, language: LanguageId) -> Option<Pronoun> {
+    let table = table();
+    let told = usize::from(language.0).checked_sub(1).and_then(|at| table.told_pronouns.get(at));
+    told.unwrap_or(&table.pronouns).get(word).copied()
+}
+
+/// Hands out the pronouns in a run of an unspaced script.
+pub(in crate::text) fn pronoun_in_run(run: &str, each: &mut dyn FnMut(Pronoun)) {
+    let found = table().pronoun_runs.iter().filter(|(word, _)| run.contains(word));
+    found.for_each(|&(_, pronoun)| each(pronoun));
 }
 
 /// Returns the languages that are told document by document.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, snowball};
+use crate::text::language::{Language, Pronouns, snowball};
 use crate::text::segmentation::is_apostrophe;
 
 pub(super) struct Turkish;
@@ -12,6 +12,14 @@ pub(super) struct Turkish;
 impl Language for Turkish {
     fn name(&self) -> &'static str {
         "Turkish"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns {
+            subject: "ben",
+            first: "benim bana beni bende benden",
+            second: "sen senin sana seni sende senden siz sizin size sizi",
+        }
     }
 
     fn code(&self) -> Option<&'static str> {

@@ -2,13 +2,17 @@
 
 use std::borrow::Cow;
 
-use crate::text::language::Language;
+use crate::text::language::{Language, Pronouns};
 
 pub(super) struct Vietnamese;
 
 impl Language for Vietnamese {
     fn name(&self) -> &'static str {
         "Vietnamese"
+    }
+
+    fn pronouns(&self) -> Pronouns {
+        Pronouns { subject: "", first: "tôi mình tao", second: "bạn anh chị mày" }
     }
 
     fn code(&self) -> Option<&'static str> {
