@@ -1,7 +1,7 @@
 //! Questions: their marks, and the pronouns that tell whom they are about.
 
 use crate::text::language::readings::LanguageId;
-use crate::text::language::{Pronoun, is_unspaced, pronoun, pronoun_in_run};
+use crate::text::language::{Pronoun, is_unspaced, pronoun_in_run};
 use crate::text::segmentation::{self, is_apostrophe};
 
 /// Question marks: of most scripts, full width, Arabic, Greek, Armenian.
@@ -30,7 +30,7 @@ pub fn is_about_asker<'t>(texts: impl Iterator<Item = &'t str>, language: Langua
                 pronoun_in_run(chunk, &mut add);
             } else {
                 let word = chunk.split(is_apostrophe).next().unwrap_or(chunk);
-                pronoun(&word.to_lowercase(), language).into_iter().for_each(&mut add);
+                language.pronoun(&word.to_lowercase()).into_iter().for_each(&mut add);
             }
         });
     }

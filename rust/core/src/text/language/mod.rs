@@ -38,7 +38,7 @@ use crate::text::segmentation::is_apostrophe;
 
 pub(super) use table::{
     clitics, irregular_stems, is_proper_noun, is_stop_run, is_stop_word, is_unspaced,
-    longest_stop_run, pronoun, pronoun_in_run, runs_over_lines,
+    longest_stop_run, pronoun_in_run, runs_over_lines,
 };
 pub use table::{extend, extension_id};
 

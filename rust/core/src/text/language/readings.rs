@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use crate::text::folding::fold;
-use crate::text::language::{Language, SEPARATOR, table};
+use crate::text::language::{Language, Pronoun, SEPARATOR, table};
 
 /// Longest word that is read, in bytes.
 const MAX_WORD: usize = 64;
@@ -38,6 +38,11 @@ impl LanguageId {
     /// Returns the term that each document of the language holds.
     pub fn marker(self) -> &'static str {
         table::marker(self.0)
+    }
+
+    /// Returns what pronoun a word in lower case is.
+    pub fn pronoun(self, word: &str) -> Option<Pronoun> {
+        table::pronoun(word, self.0)
     }
 
     /// Returns a word as it is read in the language; none if it is no word of its script, and is

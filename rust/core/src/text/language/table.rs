@@ -7,7 +7,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::folding::fold;
-use crate::text::language::readings::LanguageId;
 use crate::text::language::vote_table::VoteTable;
 use crate::text::language::{LANGUAGES, Language, Pronoun, Pronouns, SEPARATOR};
 
@@ -142,10 +141,11 @@ fn pronouns_of(language: &dyn Language) -> impl Iterator<Item = (&'static str, P
     kinds.into_iter().flat_map(of)
 }
 
-/// Returns what pronoun a word in lower case is, in a language or read by itself.
-pub(in crate::text) fn pronoun(word: &str, language: LanguageId) -> Option<Pronoun> {
+/// Returns what pronoun a word in lower case is, in one of the languages that are numbered from 1, or
+/// read by itself.
+pub(super) fn pronoun(word: &str, number: u8) -> Option<Pronoun> {
     let table = table();
-    let told = usize::from(language.0).checked_sub(1).and_then(|at| table.told_pronouns.get(at));
+    let told = usize::from(number).checked_sub(1).and_then(|at| table.told_pronouns.get(at));
     told.unwrap_or(&table.pronouns).get(word).copied()
 }
 
