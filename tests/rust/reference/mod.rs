@@ -478,7 +478,7 @@ impl Document {
             session: input.session.clone(),
             ..Self::default()
         };
-        for (field, text) in &input.fields {
+        for FieldText { field, text, .. } in &input.fields {
             match field {
                 Field::Body => document.text += text,
                 Field::Speaker => document.is_named = *text != input.role,
