@@ -20,6 +20,7 @@ from functools import cache
 from commonplace.extraction.abstention import cues
 from commonplace.extraction.classification import (
     FORGET,
+    LONGEST,
     MODEL,
     PRIVATE,
     SENTENCE,
@@ -35,6 +36,7 @@ from commonplace.extraction.third_person import statement
 FINAL = frozenset({FORGET, PRIVATE, "code", "too-long", "role"})
 # A message of more sentences is a text pasted or a task described: only a rule keeps of it.
 LONGEST_CHAT = 5
+LONGEST_LOOKED_AT = LONGEST_CHAT * LONGEST
 # What these found was in the sentence before it, or behind it, too
 OF_BEFORE = frozenset({"correction:after-no"})
 OF_NEXT = frozenset({"correction:before-reproach", "preference:standing-wish"})
@@ -71,7 +73,8 @@ def signals(
     signs = []
     for at, (one, score) in enumerate(zip(found, scores, strict=True)):
         sign = {"score": score, "sentences": min(len(found), MOST_SENTENCES) / 4, **of_message}
-        short = bool(SHORT.fullmatch(normalized(one.text)))
+        # a text too long is not looked at
+        short = one.reason not in FINAL and bool(SHORT.fullmatch(normalized(one.text)))
         if one.kept:
             sign["rule, short" if short else "rule"] = 1.0
         else:
@@ -116,7 +119,9 @@ def decide(
     """
     says = [likely("" if one.reason in FINAL else normalized(one.text)) for one in found]
     weights = decision_weights()["chinese" if CHINESE.search(message) else "english"]
-    cued = cues(message)
+    # some cues take time by the square of the length; what is longer is of rules alone anyway
+    cued = cues(message[:LONGEST_LOOKED_AT])
+    is_long = len(found) > LONGEST_CHAT or len(message) > LONGEST_LOOKED_AT
     if asks_for_silence(says, cued):
         return [one if one.reason in FINAL else left_out(one, PRIVATE) for one in found]
     signs = signals(found, says, cued)
@@ -126,7 +131,7 @@ def decide(
         behind = [other.reason for other in found[at + 1 : at + 2]]
         said_already = bool(OF_NEXT & set(before) or OF_BEFORE & set(behind))
         odds = odds_of(sign, weights)
-        rules_only = bool(cued) or said_already or len(found) > LONGEST_CHAT
+        rules_only = bool(cued) or said_already or is_long
         decided.append(joined(one, odds, say, rules_only=rules_only, now=now))
     return decided
 
