@@ -33,7 +33,9 @@ from commonplace.extraction.rule_tables import CHINESE, read_table
 from commonplace.extraction.third_person import statement
 
 # Nothing overrules these.
-FINAL = frozenset({FORGET, PRIVATE, "code", "too-long", "role"})
+FINAL = frozenset(
+    {FORGET, PRIVATE, "code", "too-long", "role", "ephemeral:this-time", "ephemeral:for-now"}
+)
 # A message of more sentences is a text pasted or a task described: only a rule keeps of it.
 LONGEST_CHAT = 5
 LONGEST_LOOKED_AT = LONGEST_CHAT * LONGEST
@@ -47,9 +49,14 @@ LASTING = re.compile(
     re.IGNORECASE,
 )
 MOST_SENTENCES = 4
-# How far below the threshold what a rule keeps may be, if it is short: a rule for a plain short
-# sentence ("we moved to Lisbon") is right where so few words say little to the classifier.
-ALLOWANCE_OF_SHORT = 1.0
+# How far below the threshold what a rule keeps may be
+ALLOWANCE_OF_RULE = 0.2
+# The opposite of a request not to keep
+ASKS_TO_KEEP = re.compile(
+    r"\b(?:don't|do not|never) forget\b|\bremember (?:that|this|me|my|i)\b"
+    r"|别忘|(?<![不别用])(?:记住|记得)",
+    re.IGNORECASE,
+)
 # Log odds, above which a message asks not to be kept: with a word of keeping or telling, or without
 PRIVATE_WITH_CUE = -0.7
 PRIVATE_WITHOUT_CUE = 0.2
@@ -122,7 +129,7 @@ def decide(
     # some cues take time by the square of the length; what is longer is of rules alone anyway
     cued = cues(message[:LONGEST_LOOKED_AT])
     is_long = len(found) > LONGEST_CHAT or len(message) > LONGEST_LOOKED_AT
-    if asks_for_silence(says, cued):
+    if asks_for_silence(says, cued) and not ASKS_TO_KEEP.search(message[:LONGEST_LOOKED_AT]):
         return [one if one.reason in FINAL else left_out(one, PRIVATE) for one in found]
     signs = signals(found, says, cued)
     decided: list[Classification] = []
@@ -158,8 +165,11 @@ def joined(
     """Return what rules and classifier say of a sentence together."""
     if found.reason in FINAL:
         return found
-    short = SHORT.fullmatch(normalized(found.text))
-    if odds <= (-ALLOWANCE_OF_SHORT if found.kept and short else 0):
+    # a rule for a plain short sentence is right where so few words say little to the classifier
+    text = normalized(found.text)
+    if found.kept and (SHORT.fullmatch(text) or LASTING.search(text)):
+        return found
+    if odds <= (-ALLOWANCE_OF_RULE if found.kept else 0):
         return left_out(found, "unlikely") if found.kept else found
     if found.kept or rules_only:
         return found
