@@ -20,6 +20,7 @@ from functools import cache
 from commonplace.extraction.abstention import cues
 from commonplace.extraction.classification import (
     FORGET,
+    LONGEST,
     MODEL,
     PRIVATE,
     SENTENCE,
@@ -32,9 +33,12 @@ from commonplace.extraction.rule_tables import CHINESE, read_table
 from commonplace.extraction.third_person import statement
 
 # Nothing overrules these.
-FINAL = frozenset({FORGET, PRIVATE, "code", "too-long", "role"})
+FINAL = frozenset(
+    {FORGET, PRIVATE, "code", "too-long", "role", "ephemeral:this-time", "ephemeral:for-now"}
+)
 # A message of more sentences is a text pasted or a task described: only a rule keeps of it.
 LONGEST_CHAT = 5
+LONGEST_LOOKED_AT = LONGEST_CHAT * LONGEST
 # What these found was in the sentence before it, or behind it, too
 OF_BEFORE = frozenset({"correction:after-no"})
 OF_NEXT = frozenset({"correction:before-reproach", "preference:standing-wish"})
@@ -45,9 +49,14 @@ LASTING = re.compile(
     re.IGNORECASE,
 )
 MOST_SENTENCES = 4
-# How far below the threshold what a rule keeps may be, if it is short: a rule for a plain short
-# sentence ("we moved to Lisbon") is right where so few words say little to the classifier.
-ALLOWANCE_OF_SHORT = 1.0
+# How far below the threshold what a rule keeps may be
+ALLOWANCE_OF_RULE = 0.2
+# The opposite of a request not to keep
+ASKS_TO_KEEP = re.compile(
+    r"\b(?:don't|do not|never) forget\b|\bremember (?:that|this|me|my|i)\b"
+    r"|别忘|(?<![不别用])(?:记住|记得)",
+    re.IGNORECASE,
+)
 # Log odds, above which a message asks not to be kept: with a word of keeping or telling, or without
 PRIVATE_WITH_CUE = -0.7
 PRIVATE_WITHOUT_CUE = 0.2
@@ -71,7 +80,8 @@ def signals(
     signs = []
     for at, (one, score) in enumerate(zip(found, scores, strict=True)):
         sign = {"score": score, "sentences": min(len(found), MOST_SENTENCES) / 4, **of_message}
-        short = bool(SHORT.fullmatch(normalized(one.text)))
+        # a text too long is not looked at
+        short = one.reason not in FINAL and bool(SHORT.fullmatch(normalized(one.text)))
         if one.kept:
             sign["rule, short" if short else "rule"] = 1.0
         else:
@@ -116,8 +126,10 @@ def decide(
     """
     says = [likely("" if one.reason in FINAL else normalized(one.text)) for one in found]
     weights = decision_weights()["chinese" if CHINESE.search(message) else "english"]
-    cued = cues(message)
-    if asks_for_silence(says, cued):
+    # some cues take time by the square of the length; what is longer is of rules alone anyway
+    cued = cues(message[:LONGEST_LOOKED_AT])
+    is_long = len(found) > LONGEST_CHAT or len(message) > LONGEST_LOOKED_AT
+    if asks_for_silence(says, cued) and not ASKS_TO_KEEP.search(message[:LONGEST_LOOKED_AT]):
         return [one if one.reason in FINAL else left_out(one, PRIVATE) for one in found]
     signs = signals(found, says, cued)
     decided: list[Classification] = []
@@ -126,7 +138,7 @@ def decide(
         behind = [other.reason for other in found[at + 1 : at + 2]]
         said_already = bool(OF_NEXT & set(before) or OF_BEFORE & set(behind))
         odds = odds_of(sign, weights)
-        rules_only = bool(cued) or said_already or len(found) > LONGEST_CHAT
+        rules_only = bool(cued) or said_already or is_long
         decided.append(joined(one, odds, say, rules_only=rules_only, now=now))
     return decided
 
@@ -153,8 +165,11 @@ def joined(
     """Return what rules and classifier say of a sentence together."""
     if found.reason in FINAL:
         return found
-    short = SHORT.fullmatch(normalized(found.text))
-    if odds <= (-ALLOWANCE_OF_SHORT if found.kept and short else 0):
+    # a rule for a plain short sentence is right where so few words say little to the classifier
+    text = normalized(found.text)
+    if found.kept and (SHORT.fullmatch(text) or LASTING.search(text)):
+        return found
+    if odds <= (-ALLOWANCE_OF_RULE if found.kept else 0):
         return left_out(found, "unlikely") if found.kept else found
     if found.kept or rules_only:
         return found
