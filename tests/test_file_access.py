@@ -58,7 +58,10 @@ ALLOWED = {
         "standard output, which it takes for its answers",
     ),
     "conflict/tables.py": ({"read_text"}, "rules that are part of the package"),
-    "extraction/linear_model.py": ({"read_bytes", "gzip.decompress"}, "weights that are part of the package"),
+    "extraction/linear_model.py": (
+        {"read_bytes", "gzip.decompress"},
+        "weights that are part of the package",
+    ),
     "engines/archiving.py": ({"read_bytes"}, "what the core reads"),
     "engines/memory.py": ({"read_bytes"}, "what the core reads"),
     "engines/archive.py": (
