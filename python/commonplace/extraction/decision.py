@@ -50,7 +50,7 @@ LASTING = re.compile(
 )
 MOST_SENTENCES = 4
 # How far below the threshold what a rule keeps may be
-ALLOWANCE_OF_RULE = 0.2
+ALLOWANCE_OF_RULE = 0.5
 # The opposite of a request not to keep
 ASKS_TO_KEEP = re.compile(
     r"\b(?:don't|do not|never) forget\b|\bremember (?:that|this|me|my|i)\b"
