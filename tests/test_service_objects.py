@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,7 +25,15 @@ from uuid import uuid4
 import pytest
 from moto.server import ThreadedMotoServer
 
-from commonplace.errors import Busy, Conflict, InDoubt, InvalidArgument, NotFound, Refused
+from commonplace.errors import (
+    Busy,
+    Conflict,
+    InDoubt,
+    InvalidArgument,
+    NotFound,
+    Refused,
+    StorageError,
+)
 from commonplace.service.objects import ObjectsUnavailable
 from commonplace.service.replica import MOST_SEGMENTS, Manifest, first_rewritten
 from commonplace.service.s3 import S3Objects
@@ -276,6 +286,26 @@ def test_what_is_forgotten_is_in_no_object(
     assert b"rex" not in b"".join(kept).lower()
     current(other)
     assert other.found("acme", "rex") == []
+
+
+@pytest.mark.parametrize("clear", ["close", "remove"])
+def test_a_copy_that_goes_during_a_change_removes_no_file(
+    clear: str, two: tuple[Tenants, Tenants]
+) -> None:
+    one, other = two
+    one.call("acme", "write", path="a.md", content="one")
+    stores = one.process.stores
+    # a process that is told to end does not wait for ever
+    with suppress(StorageError), stores.changing(KEY, "b.md"):
+        with stores.of(KEY) as store:
+            store.write("b.md", "two")
+        if clear == "close":
+            stores.close()
+        else:
+            shutil.rmtree(stores.folder / KEY)
+    assert other.call("acme", "read", path="a.md")["text"] == "one"
+    paths = [file["path"] for file in other.call("acme", "list")["files"]]
+    assert paths == (["a.md", "b.md"] if clear == "close" else ["a.md"])
 
 
 def test_segments_that_no_manifest_names_are_removed(

@@ -255,19 +255,29 @@ class Replica:
         return self._folder / path
 
     def _scan(self) -> dict[str, Stamp]:
-        """Return the files of the copy as they are now."""
+        """Return the files of the copy as they are now.
+
+        Raises:
+            StorageError: It cannot be read: a file that is not seen would count as removed.
+        """
         found: dict[str, Stamp] = {}
-        left = ["", *(f"{OWN}/{one}/" for one in KEPT_FOLDERS)]
-        while left:
-            below = left.pop()
-            with suppress(FileNotFoundError), os.scandir(self._folder / below) as entries:
-                for one in entries:
-                    if one.name.startswith("."):
-                        continue
-                    if one.is_dir(follow_symlinks=False):
-                        left.append(f"{below}{one.name}/")
-                    elif one.is_file(follow_symlinks=False):
-                        found[f"{below}{one.name}"] = _stamp(one.stat(follow_symlinks=False))
+        left = [
+            "",
+            *(f"{OWN}/{one}/" for one in KEPT_FOLDERS if self._place(f"{OWN}/{one}").is_dir()),
+        ]
+        try:
+            while left:
+                below = left.pop()
+                with os.scandir(self._folder / below) as entries:
+                    for one in entries:
+                        if one.name.startswith("."):
+                            continue
+                        if one.is_dir(follow_symlinks=False):
+                            left.append(f"{below}{one.name}/")
+                        elif one.is_file(follow_symlinks=False):
+                            found[f"{below}{one.name}"] = _stamp(one.stat(follow_symlinks=False))
+        except OSError as error:
+            raise StorageError(f"a copy could not be read: {error.strerror}") from error
         with suppress(FileNotFoundError):
             found[FORGOTTEN] = _stamp(self._place(FORGOTTEN).stat())
         return found
