@@ -308,6 +308,73 @@ def test_a_copy_that_goes_during_a_change_removes_no_file(
     assert paths == (["a.md", "b.md"] if clear == "close" else ["a.md"])
 
 
+def test_what_somebody_does_to_a_copy_is_no_change(two: tuple[Tenants, Tenants]) -> None:
+    one, other = two
+    for path in ("a.md", "b.md"):
+        one.call("acme", "write", path=path, content="tea")
+    copy = one.process.stores.folder / KEY
+    (copy / "a.md").unlink()
+    (copy / "stray.md").write_text("x")
+    one.call("acme", "append", path="b.md", content="more")
+    for tenants in two:
+        current(tenants)
+        assert [file["path"] for file in tenants.call("acme", "list")["files"]] == ["a.md", "b.md"]
+    assert other.call("acme", "read", path="a.md")["text"] == "tea"
+
+
+def test_what_a_copy_that_failed_has_left_is_not_taken_up(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    for number in range(3):
+        one.call("acme", "write", path=f"n{number}.md", content=f"Rex {number}")
+    plain = objects.read
+
+    def read(name: str) -> bytes | None:
+        if name.startswith("segments/") and plain(name) == b"Rex 2":
+            time.sleep(0.3)
+            raise ObjectsUnavailable("the object store does not answer")
+        return plain(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(objects, "read", read)
+        with pytest.raises(ObjectsUnavailable):
+            other.call("acme", "list")
+    assert (other.process.stores.folder / KEY / "n0.md").exists()
+    plan = one.call("acme", "forget", what=["rex 0"])
+    assert one.call("acme", "forget", what=["rex 0"], token=plan["token"])["erased"]
+    other.call("acme", "write", path="b.md", content="tea")
+    current(one)
+    for tenants in two:
+        paths = [file["path"] for file in tenants.call("acme", "list")["files"]]
+        assert paths == ["b.md", "n1.md", "n2.md"]
+
+
+def test_no_fetch_runs_on_after_another_has_failed(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    for path in ("lost.md", "slow.md"):
+        one.call("acme", "write", path=path, content=path)
+    plain, begun, ended = objects.read, threading.Event(), threading.Event()
+
+    def read(name: str) -> bytes | None:
+        data = plain(name)
+        if data == b"lost.md":
+            begun.wait()
+            raise ObjectsUnavailable("the object store does not answer")
+        begun.set()
+        time.sleep(0.5)
+        ended.set()
+        return data
+
+    other.grant("acme")
+    monkeypatch.setattr(objects, "read", read)
+    with pytest.raises(ObjectsUnavailable):
+        other.call("acme", "list")
+    assert ended.is_set()
+
+
 def test_segments_that_no_manifest_names_are_removed(
     two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import FIRST_EXCEPTION, Executor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -99,7 +99,8 @@ class Replica:
         self._manifest, self._version = Manifest(), ""
         self._copied: dict[str, tuple[File, Stamp]] = {}
         self._compared = float("-inf")
-        self._torn = False
+        # what an earlier copy has left in the folder is none of this one
+        self._torn = True
         self._unneeded: set[str] = set()
         # a thread that changes something reads meanwhile
         self._lock = threading.RLock()
@@ -138,6 +139,10 @@ class Replica:
         """
         with self._lock:
             self.refresh(now=True)
+            if self._scan() != {path: stamp for path, (_, stamp) in self._copied.items()}:
+                # what somebody else did to the copy is no part of this change
+                self._torn = True
+                self._pull()
             try:
                 yield
                 self._commit(grows=grows)
@@ -189,8 +194,15 @@ class Replica:
             for path, file in manifest.files.items()
             if path not in self._copied or self._copied[path][0] != file
         ]
-        for _ in self._threads.map(lambda one: self._fetch(*one), lacking):
-            pass
+        fetches = [self._threads.submit(self._fetch, *one) for one in lacking]
+        wait(fetches, return_when=FIRST_EXCEPTION)
+        for one in fetches:
+            one.cancel()
+        # one that ran on would write over what is fetched next
+        wait(fetches)
+        for one in fetches:
+            if not one.cancelled():
+                one.result()
 
     def _fetch(self, path: str, file: File) -> None:
         """Write a file of the copy as it is in the object store."""
@@ -204,9 +216,12 @@ class Replica:
                     grown.write(data)
             else:
                 new = self._spare / uuid.uuid4().hex
-                new.write_bytes(data)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                new.replace(place)
+                try:
+                    new.write_bytes(data)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    new.replace(place)
+                finally:
+                    new.unlink(missing_ok=True)
             self._copied[path] = (file, _stamp(place.stat()))
         except OSError as error:
             self._torn = True
