@@ -375,6 +375,26 @@ def test_no_fetch_runs_on_after_another_has_failed(
     assert ended.is_set()
 
 
+def test_forget_is_not_done_before_the_segments_are_gone(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = two
+    one.call("acme", "write", path="a.md", content="- The dog is Rex.\n- Likes tea.\n")
+    plan = one.call("acme", "forget", what=["rex"])
+
+    def gone(*_: object) -> Any:
+        raise ObjectsUnavailable("the object store does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(objects, "delete_all", gone)
+        with pytest.raises(InDoubt, match="was made"):
+            one.call("acme", "forget", what=["rex"], token=plan["token"])
+    assert "Rex" not in one.call("acme", "read", path="a.md")["text"]
+    one.call("acme", "write", path="b.md", content="tea")
+    kept = [objects.read(name) or b"" for name, _ in objects.list(f"segments/{KEY}")]
+    assert b"rex" not in b"".join(kept).lower()
+
+
 def test_segments_that_no_manifest_names_are_removed(
     two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -309,6 +309,7 @@ class Replica:
         }
         gone = [path for path in self._copied if path not in now]
         if not changed and not gone:
+            self._remove_unneeded(grows=grows)
             return
         files = {path: self._upload(path, stamp, grows) for path, stamp in changed.items()}
         before, new = self._exchange(files, gone)
@@ -317,10 +318,17 @@ class Replica:
         for path in gone:
             self._copied.pop(path, None)
         self._unneeded |= before.segments() - new.segments()
+        self._remove_unneeded(grows=grows)
+
+    def _remove_unneeded(self, *, grows: bool) -> None:
+        """Remove segments that are not needed any more; `forget` may not answer before."""
         try:
             self._objects.delete_all(self._unneeded)
             self._unneeded.clear()
         except ObjectsUnavailable as error:
+            if not grows:
+                told = "the change was made, but the object store still has what was there before"
+                raise InDoubt(f"{told}: {error}; it is removed with the next change") from error
             log.warning("segments that are not needed any more stay for now: %s", error)
 
     def _upload(self, path: str, stamp: Stamp, grows: bool) -> File:
