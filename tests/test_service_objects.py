@@ -206,6 +206,47 @@ def test_an_answer_that_is_lost_is_no_conflict(
     assert two[1].call("acme", "read", path="a.md")["text"] == "tea"
 
 
+def test_a_change_is_known_again_after_others_have_changed_its_file(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    said = [{"role": "user", "content": "Hi."}]
+    one.call("acme", "log", path="sessions/s", messages=said)
+    plain = objects.exchange
+
+    def lost(name: str, data: bytes, version: str) -> str | None:
+        monkeypatch.setattr(objects, "exchange", plain)
+        assert plain(name, data, version)
+        for _ in range(3):
+            other.call("acme", "log", path="sessions/s", messages=said)
+        return None
+
+    monkeypatch.setattr(objects, "exchange", lost)
+    # with 409 the caller would do it again
+    one.call("acme", "log", path="sessions/s", messages=said)
+    one.call("acme", "log", path="sessions/s", messages=said)
+    for tenants in two:
+        current(tenants)
+        found = tenants.call("acme", "messages", path="sessions/s/messages.jsonl")["messages"]
+        assert len(found) == 6
+
+
+def test_what_is_not_known_after_very_many_changes_is_in_doubt(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    one.call("acme", "write", path="a.md", content="tea")
+    monkeypatch.setattr("commonplace.service.replica.EARLIER", 2)
+
+    def many() -> None:
+        for number in range(4):
+            other.call("acme", "write", path="b.md", content=f"{number}")
+
+    between(objects, monkeypatch, many)
+    with pytest.raises(InDoubt):
+        one.call("acme", "write", path="a.md", content="cup")
+
+
 def test_a_store_that_does_not_answer_loses_nothing(
     two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -393,6 +434,24 @@ def test_forget_is_not_done_before_the_segments_are_gone(
     one.call("acme", "write", path="b.md", content="tea")
     kept = [objects.read(name) or b"" for name, _ in objects.list(f"segments/{KEY}")]
     assert b"rex" not in b"".join(kept).lower()
+
+
+def test_no_segment_is_removed_that_a_paused_process_names_then(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    one.call("acme", "write", path="a.md", content="tea")
+
+    def remove() -> None:
+        with monkeypatch.context() as patched, other.process.stores.of(KEY, now=True) as store:
+            patched.setattr("commonplace.service.replica.ORPHAN_AGE", -1.0)
+            assert store.replica
+            store.replica.remove_orphans()
+
+    between(objects, monkeypatch, remove)
+    one.call("acme", "write", path="b.md", content="cup")
+    current(other)
+    assert other.call("acme", "read", path="b.md")["text"] == "cup"
 
 
 def test_segments_that_no_manifest_names_are_removed(

@@ -31,6 +31,8 @@ MOST_SEGMENTS = 32
 CURRENT_FOR = 0.2
 """Seconds for which a copy that was compared with the manifest is taken as current."""
 ROUNDS = 20
+EARLIER = 32
+"""Commits before its own that a manifest tells."""
 ORPHAN_AGE = 3600.0
 """Seconds after which a segment that no manifest names is removed."""
 OWN = ".commonplace"
@@ -54,10 +56,14 @@ class File(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The files of a tenant by path; `commit` tells each manifest from all others."""
+    """The files of a tenant by path; `commit` tells each manifest from all others.
+
+    The commits before it, the last one first, say whether a change without an answer was made.
+    """
 
     commit: str = ""
     files: dict[str, File] = {}
+    earlier: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, data: bytes) -> Manifest:
@@ -157,12 +163,12 @@ class Replica:
         ages = dict(self._objects.list(self._kind))
         with self._lock:
             self.refresh(now=True)
-            named = self._manifest.segments()
-        if not self._manifest.commit:
-            # nothing is known of this tenant: what is there is better kept
-            return
-        old = [name for name, age in ages.items() if age > ORPHAN_AGE and name not in named]
-        self._objects.delete_all(old)
+            old = {name for name, age in ages.items() if age > ORPHAN_AGE}
+            # where nothing is known of a tenant what is there is better kept
+            if self._manifest.commit and old - self._manifest.segments():
+                # a process that was paused since it wrote one of them cannot have it named now
+                self._exchange({}, [], grows=True)
+                self._objects.delete_all(old - self._manifest.segments())
 
     # The copy
 
@@ -311,10 +317,9 @@ class Replica:
         if not changed and not gone:
             self._remove_unneeded(grows=grows)
             return
-        files = {path: self._upload(path, stamp, grows) for path, stamp in changed.items()}
-        before, new = self._exchange(files, gone)
-        for path, file in files.items():
-            self._copied[path] = (file, changed[path])
+        before, new = self._exchange(changed, gone, grows=grows)
+        for path, stamp in changed.items():
+            self._copied[path] = (new.files[path], stamp)
         for path in gone:
             self._copied.pop(path, None)
         self._unneeded |= before.segments() - new.segments()
@@ -350,13 +355,18 @@ class Replica:
         self._objects.write(name, data)
         return File(own, (*kept, (name, len(data))))
 
-    def _exchange(self, files: dict[str, File], gone: Iterable[str]) -> tuple[Manifest, Manifest]:
-        """Replace the manifest, and return the one before and the new one."""
-        own = {*files, *gone}
+    def _exchange(
+        self, changed: dict[str, Stamp], gone: Iterable[str], *, grows: bool
+    ) -> tuple[Manifest, Manifest]:
+        """Write segments and replace the manifest, and return the one before and the new one."""
+        own = {*changed, *gone}
         for _ in range(ROUNDS):
             before = self._manifest
+            # again in each round: orphans are removed only after the manifest has been replaced
+            files = {path: self._upload(path, stamp, grows) for path, stamp in changed.items()}
             kept = {path: file for path, file in before.files.items() if path not in own}
-            new = Manifest(uuid.uuid4().hex, kept | files)
+            earlier = (before.commit, *before.earlier)[:EARLIER]
+            new = Manifest(uuid.uuid4().hex, kept | files, earlier)
             data = msgspec.json.encode(new)
             try:
                 version = self._objects.exchange(self._name, data, self._version)
@@ -368,16 +378,19 @@ class Replica:
                 return before, new
             data, version = found or (b"", "")
             theirs = Manifest.read(data)
-            if theirs.commit != new.commit:
-                if any(theirs.files.get(path) != before.files.get(path) for path in own):
-                    raise Busy("another process has changed this file at the same time; try again")
-                with suppress(SegmentMissing):
-                    self._bring(theirs)
-                    self._manifest, self._version = theirs, version
-                continue
-            # it was written, and the answer was lost
-            self._manifest, self._version = new, version
-            return before, new
+            commits = (theirs.commit, *theirs.earlier)
+            if new.commit in commits:
+                # the answer was lost; what others have changed since is read with the next refresh
+                self._manifest, self._version = new, ""
+                return before, new
+            if before.commit not in commits:
+                raise InDoubt("others have changed this memory too often to tell; read the file")
+            self._unneeded |= new.segments() - before.segments()
+            if any(theirs.files.get(path) != before.files.get(path) for path in own):
+                raise Busy("another process has changed this file at the same time; try again")
+            with suppress(SegmentMissing):
+                self._bring(theirs)
+                self._manifest, self._version = theirs, version
         raise Busy("other processes change this memory all the time; try again")
 
 
