@@ -454,6 +454,22 @@ def test_no_segment_is_removed_that_a_paused_process_names_then(
     assert other.call("acme", "read", path="b.md")["text"] == "cup"
 
 
+def test_a_change_that_may_come_to_nothing_has_no_version(two: tuple[Tenants, Tenants]) -> None:
+    one, _ = two
+    one.call("acme", "write", path="a.md", content="tea")
+    stores = one.process.stores
+    # as a thread that indexes meanwhile
+    with stores.of(KEY) as store:
+        before = store.file_version("a.md")
+        with suppress(Busy), stores.changing(KEY, "a.md"):
+            store.write("a.md", "cup")
+            during = [store.file_version("a.md") for _ in range(2)]
+            raise Busy("as another process has changed it")
+        assert store.file_version("a.md") == before
+        assert store.read("a.md") == "tea"
+    assert len({before, *during}) == 3
+
+
 def test_segments_that_no_manifest_names_are_removed(
     two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,9 +114,17 @@ class Replica:
             one.mkdir(parents=True, exist_ok=True)
 
     def version(self, path: str) -> str | None:
-        """Return what tells this state of a file from others, on all machines; None: no file."""
-        found = self._copied.get(path)
-        return f"{found[0].id}-{found[0].size:x}" if found else None
+        """Return what tells this state of a file from others, on all machines; None: no file.
+
+        Of a file that is being changed it is another one each time: that may yet come to nothing.
+        """
+        if not (found := self._copied.get(path)):
+            return None
+        file, stamp = found
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if _stamp(self._place(path).stat()) == stamp:
+                return f"{file.id}-{file.size:x}"
+        return f"{uuid.uuid4().hex}-{file.size:x}"
 
     def refresh(self, *, now: bool = False) -> None:
         """Make the copy as the manifest says.
