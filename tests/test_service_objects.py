@@ -111,6 +111,21 @@ def test_what_is_no_name_of_an_object_is_refused(objects: S3Objects, name: str) 
         objects.read(name)
 
 
+def test_a_bucket_that_is_not_there_is_no_empty_memory(url: str) -> None:
+    objects = S3Objects(url.replace("memories", "nowhere"))
+    calls: list[Callable[[], object]] = [
+        lambda: objects.read("tokens/a"),
+        lambda: objects.write("tokens/a", b""),
+        lambda: objects.create("tokens/a", b""),
+        lambda: objects.exchange("manifests/a", b"", "x"),
+        lambda: objects.newer("manifests/a", "x"),
+        lambda: objects.delete("tokens/a"),
+    ]
+    for call in calls:
+        with pytest.raises(ObjectsUnavailable, match="no such bucket"):
+            call()
+
+
 @pytest.mark.parametrize("given", ["", "s3://", "s3:///", "/srv", "https://example.com/b"])
 def test_what_is_no_address_of_objects_is_refused(given: str) -> None:
     with pytest.raises(InvalidArgument, match="s3://bucket"):
