@@ -5,6 +5,7 @@ The S3 protocol is spoken by moto's server, which the tests start on loopback.
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import shutil
@@ -17,6 +18,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,7 @@ from commonplace.errors import (
 )
 from commonplace.service.objects import ObjectsUnavailable
 from commonplace.service.replica import MOST_SEGMENTS, Manifest, first_rewritten
+from commonplace.service.replicas import Replicas
 from commonplace.service.s3 import S3Objects
 from commonplace.service.tokens import tenant_key
 from tests.opensearch.double import double
@@ -124,6 +127,27 @@ def test_a_bucket_that_is_not_there_is_no_empty_memory(url: str) -> None:
     for call in calls:
         with pytest.raises(ObjectsUnavailable, match="no such bucket"):
             call()
+
+
+def test_a_process_that_starts_removes_no_folder_of_another(
+    objects: S3Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, made = fcntl.flock, threading.Event()
+
+    def slow(file: Any, how: int) -> None:
+        if Path(getattr(file, "name", "")).name == ".held" and not made.is_set():
+            made.set()
+            time.sleep(0.5)
+        plain(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    with ThreadPoolExecutor(1) as starting:
+        first = starting.submit(Replicas, objects, tmp_path)
+        made.wait()
+        second = Replicas(objects, tmp_path)
+    for one in (first.result(), second):
+        assert (one.folder / ".held").exists()
+        one.close()
 
 
 @pytest.mark.parametrize("given", ["", "s3://", "s3:///", "/srv", "https://example.com/b"])
