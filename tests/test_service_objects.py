@@ -509,6 +509,23 @@ def test_a_change_that_may_come_to_nothing_has_no_version(two: tuple[Tenants, Te
     assert len({before, *during}) == 3
 
 
+def test_a_change_that_reads_meanwhile_is_not_written_over(two: tuple[Tenants, Tenants]) -> None:
+    one, other = two
+    one.call("acme", "write", path="a.md", content="one")
+    stores = one.process.stores
+
+    def change() -> None:
+        with stores.changing(KEY, "a.md"), stores.of(KEY) as store:
+            store.write("a.md", "mine")
+            other.call("acme", "write", path="a.md", content="theirs")
+            with stores.of(KEY, now=True):
+                assert store.read("a.md") == "mine"
+
+    with pytest.raises(Busy):
+        change()
+    assert one.call("acme", "read", path="a.md")["text"] == "theirs"
+
+
 def test_segments_that_no_manifest_names_are_removed(
     two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ class Replica:
         self._compared = float("-inf")
         # what an earlier copy has left in the folder is none of this one
         self._torn = True
+        self._changing = False
         self._unneeded: set[str] = set()
         # a thread that changes something reads meanwhile
         self._lock = threading.RLock()
@@ -136,6 +137,9 @@ class Replica:
             ObjectsUnavailable: It does not answer.
         """
         with self._lock:
+            if self._changing:
+                # this thread reads within its change, which a pull would write over
+                return
             if now or self._torn or time.monotonic() - self._compared > CURRENT_FOR:
                 self._pull()
 
@@ -158,7 +162,11 @@ class Replica:
                 self._torn = True
                 self._pull()
             try:
-                yield
+                self._changing = True
+                try:
+                    yield
+                finally:
+                    self._changing = False
                 self._commit(grows=grows)
             except BaseException:
                 self._torn = True
