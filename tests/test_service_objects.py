@@ -182,6 +182,17 @@ def current(tenants: Tenants, tenant: str = "acme") -> None:
         pass
 
 
+def test_a_search_sees_a_write_of_another_process_by_its_token(
+    two: tuple[Tenants, Tenants], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    assert other.found("acme", "sencha") == []
+    monkeypatch.setattr("commonplace.service.replica.CURRENT_FOR", 60.0)
+    told = one.call("acme", "write", path="a.md", content="sencha")
+    assert other.found("acme", "sencha") == []
+    assert other.found("acme", "sencha", fresh=[told["fresh"]]) == ["a.md#L1"]
+
+
 def test_notes_are_compared_and_swapped_between_processes(two: tuple[Tenants, Tenants]) -> None:
     one, other = two
     first = one.call("acme", "write", path="a.md", content="one", expected_version="absent")
