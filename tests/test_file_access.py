@@ -159,7 +159,7 @@ ALLOWED = {
         "copies of roots, in a folder that this process has made and nobody else knows",
     ),
     "service/replicas.py": (
-        {"iterdir", "mkdir", "open", "shutil.rmtree", "tempfile.mkdtemp"},
+        {"os.open", "iterdir", "mkdir", "open", "shutil.rmtree", "tempfile.mkdtemp"},
         "the folder that holds the copies",
     ),
     "evaluation.py": (

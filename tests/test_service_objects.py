@@ -5,8 +5,10 @@ The S3 protocol is spoken by moto's server, which the tests start on loopback.
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +18,8 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,9 +27,18 @@ from uuid import uuid4
 import pytest
 from moto.server import ThreadedMotoServer
 
-from commonplace.errors import Busy, Conflict, InDoubt, InvalidArgument, NotFound, Refused
+from commonplace.errors import (
+    Busy,
+    Conflict,
+    InDoubt,
+    InvalidArgument,
+    NotFound,
+    Refused,
+    StorageError,
+)
 from commonplace.service.objects import ObjectsUnavailable
 from commonplace.service.replica import MOST_SEGMENTS, Manifest, first_rewritten
+from commonplace.service.replicas import Replicas
 from commonplace.service.s3 import S3Objects
 from commonplace.service.tokens import tenant_key
 from tests.opensearch.double import double
@@ -101,6 +114,42 @@ def test_what_is_no_name_of_an_object_is_refused(objects: S3Objects, name: str) 
         objects.read(name)
 
 
+def test_a_bucket_that_is_not_there_is_no_empty_memory(url: str) -> None:
+    objects = S3Objects(url.replace("memories", "nowhere"))
+    calls: list[Callable[[], object]] = [
+        lambda: objects.read("tokens/a"),
+        lambda: objects.write("tokens/a", b""),
+        lambda: objects.create("tokens/a", b""),
+        lambda: objects.exchange("manifests/a", b"", "x"),
+        lambda: objects.newer("manifests/a", "x"),
+        lambda: objects.delete("tokens/a"),
+    ]
+    for call in calls:
+        with pytest.raises(ObjectsUnavailable, match="no such bucket"):
+            call()
+
+
+def test_a_process_that_starts_removes_no_folder_of_another(
+    objects: S3Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, made = fcntl.flock, threading.Event()
+
+    def slow(file: Any, how: int) -> None:
+        if Path(getattr(file, "name", "")).name == ".held" and not made.is_set():
+            made.set()
+            time.sleep(0.5)
+        plain(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    with ThreadPoolExecutor(1) as starting:
+        first = starting.submit(Replicas, objects, tmp_path)
+        made.wait()
+        second = Replicas(objects, tmp_path)
+    for one in (first.result(), second):
+        assert (one.folder / ".held").exists()
+        one.close()
+
+
 @pytest.mark.parametrize("given", ["", "s3://", "s3:///", "/srv", "https://example.com/b"])
 def test_what_is_no_address_of_objects_is_refused(given: str) -> None:
     with pytest.raises(InvalidArgument, match="s3://bucket"):
@@ -131,6 +180,17 @@ def current(tenants: Tenants, tenant: str = "acme") -> None:
     """See what others have changed to this moment."""
     with tenants.process.stores.of(tenant_key(tenant), now=True):
         pass
+
+
+def test_a_search_sees_a_write_of_another_process_by_its_token(
+    two: tuple[Tenants, Tenants], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    assert other.found("acme", "sencha") == []
+    monkeypatch.setattr("commonplace.service.replica.CURRENT_FOR", 60.0)
+    told = one.call("acme", "write", path="a.md", content="sencha")
+    assert other.found("acme", "sencha") == []
+    assert other.found("acme", "sencha", fresh=[told["fresh"]]) == ["a.md#L1"]
 
 
 def test_notes_are_compared_and_swapped_between_processes(two: tuple[Tenants, Tenants]) -> None:
@@ -194,6 +254,47 @@ def test_an_answer_that_is_lost_is_no_conflict(
     two[0].call("acme", "write", path="a.md", content="tea")
     monkeypatch.undo()
     assert two[1].call("acme", "read", path="a.md")["text"] == "tea"
+
+
+def test_a_change_is_known_again_after_others_have_changed_its_file(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    said = [{"role": "user", "content": "Hi."}]
+    one.call("acme", "log", path="sessions/s", messages=said)
+    plain = objects.exchange
+
+    def lost(name: str, data: bytes, version: str) -> str | None:
+        monkeypatch.setattr(objects, "exchange", plain)
+        assert plain(name, data, version)
+        for _ in range(3):
+            other.call("acme", "log", path="sessions/s", messages=said)
+        return None
+
+    monkeypatch.setattr(objects, "exchange", lost)
+    # with 409 the caller would do it again
+    one.call("acme", "log", path="sessions/s", messages=said)
+    one.call("acme", "log", path="sessions/s", messages=said)
+    for tenants in two:
+        current(tenants)
+        found = tenants.call("acme", "messages", path="sessions/s/messages.jsonl")["messages"]
+        assert len(found) == 6
+
+
+def test_what_is_not_known_after_very_many_changes_is_in_doubt(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    one.call("acme", "write", path="a.md", content="tea")
+    monkeypatch.setattr("commonplace.service.replica.EARLIER", 2)
+
+    def many() -> None:
+        for number in range(4):
+            other.call("acme", "write", path="b.md", content=f"{number}")
+
+    between(objects, monkeypatch, many)
+    with pytest.raises(InDoubt):
+        one.call("acme", "write", path="a.md", content="cup")
 
 
 def test_a_store_that_does_not_answer_loses_nothing(
@@ -276,6 +377,164 @@ def test_what_is_forgotten_is_in_no_object(
     assert b"rex" not in b"".join(kept).lower()
     current(other)
     assert other.found("acme", "rex") == []
+
+
+@pytest.mark.parametrize("clear", ["close", "remove"])
+def test_a_copy_that_goes_during_a_change_removes_no_file(
+    clear: str, two: tuple[Tenants, Tenants]
+) -> None:
+    one, other = two
+    one.call("acme", "write", path="a.md", content="one")
+    stores = one.process.stores
+    # a process that is told to end does not wait for ever
+    with suppress(StorageError), stores.changing(KEY, "b.md"):
+        with stores.of(KEY) as store:
+            store.write("b.md", "two")
+        if clear == "close":
+            stores.close()
+        else:
+            shutil.rmtree(stores.folder / KEY)
+    assert other.call("acme", "read", path="a.md")["text"] == "one"
+    paths = [file["path"] for file in other.call("acme", "list")["files"]]
+    assert paths == (["a.md", "b.md"] if clear == "close" else ["a.md"])
+
+
+def test_what_somebody_does_to_a_copy_is_no_change(two: tuple[Tenants, Tenants]) -> None:
+    one, other = two
+    for path in ("a.md", "b.md"):
+        one.call("acme", "write", path=path, content="tea")
+    copy = one.process.stores.folder / KEY
+    (copy / "a.md").unlink()
+    (copy / "stray.md").write_text("x")
+    one.call("acme", "append", path="b.md", content="more")
+    for tenants in two:
+        current(tenants)
+        assert [file["path"] for file in tenants.call("acme", "list")["files"]] == ["a.md", "b.md"]
+    assert other.call("acme", "read", path="a.md")["text"] == "tea"
+
+
+def test_what_a_copy_that_failed_has_left_is_not_taken_up(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    for number in range(3):
+        one.call("acme", "write", path=f"n{number}.md", content=f"Rex {number}")
+    plain = objects.read
+
+    def read(name: str) -> bytes | None:
+        if name.startswith("segments/") and plain(name) == b"Rex 2":
+            time.sleep(0.3)
+            raise ObjectsUnavailable("the object store does not answer")
+        return plain(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(objects, "read", read)
+        with pytest.raises(ObjectsUnavailable):
+            other.call("acme", "list")
+    assert (other.process.stores.folder / KEY / "n0.md").exists()
+    plan = one.call("acme", "forget", what=["rex 0"])
+    assert one.call("acme", "forget", what=["rex 0"], token=plan["token"])["erased"]
+    other.call("acme", "write", path="b.md", content="tea")
+    current(one)
+    for tenants in two:
+        paths = [file["path"] for file in tenants.call("acme", "list")["files"]]
+        assert paths == ["b.md", "n1.md", "n2.md"]
+
+
+def test_no_fetch_runs_on_after_another_has_failed(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    for path in ("lost.md", "slow.md"):
+        one.call("acme", "write", path=path, content=path)
+    plain, begun, ended = objects.read, threading.Event(), threading.Event()
+
+    def read(name: str) -> bytes | None:
+        data = plain(name)
+        if data == b"lost.md":
+            begun.wait()
+            raise ObjectsUnavailable("the object store does not answer")
+        begun.set()
+        time.sleep(0.5)
+        ended.set()
+        return data
+
+    other.grant("acme")
+    monkeypatch.setattr(objects, "read", read)
+    with pytest.raises(ObjectsUnavailable):
+        other.call("acme", "list")
+    assert ended.is_set()
+
+
+def test_forget_is_not_done_before_the_segments_are_gone(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = two
+    one.call("acme", "write", path="a.md", content="- The dog is Rex.\n- Likes tea.\n")
+    plan = one.call("acme", "forget", what=["rex"])
+
+    def gone(*_: object) -> Any:
+        raise ObjectsUnavailable("the object store does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(objects, "delete_all", gone)
+        with pytest.raises(InDoubt, match="was made"):
+            one.call("acme", "forget", what=["rex"], token=plan["token"])
+    assert "Rex" not in one.call("acme", "read", path="a.md")["text"]
+    one.call("acme", "write", path="b.md", content="tea")
+    kept = [objects.read(name) or b"" for name, _ in objects.list(f"segments/{KEY}")]
+    assert b"rex" not in b"".join(kept).lower()
+
+
+def test_no_segment_is_removed_that_a_paused_process_names_then(
+    two: tuple[Tenants, Tenants], objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    one.call("acme", "write", path="a.md", content="tea")
+
+    def remove() -> None:
+        with monkeypatch.context() as patched, other.process.stores.of(KEY, now=True) as store:
+            patched.setattr("commonplace.service.replica.ORPHAN_AGE", -1.0)
+            assert store.replica
+            store.replica.remove_orphans()
+
+    between(objects, monkeypatch, remove)
+    one.call("acme", "write", path="b.md", content="cup")
+    current(other)
+    assert other.call("acme", "read", path="b.md")["text"] == "cup"
+
+
+def test_a_change_that_may_come_to_nothing_has_no_version(two: tuple[Tenants, Tenants]) -> None:
+    one, _ = two
+    one.call("acme", "write", path="a.md", content="tea")
+    stores = one.process.stores
+    # as a thread that indexes meanwhile
+    with stores.of(KEY) as store:
+        before = store.file_version("a.md")
+        with suppress(Busy), stores.changing(KEY, "a.md"):
+            store.write("a.md", "cup")
+            during = [store.file_version("a.md") for _ in range(2)]
+            raise Busy("as another process has changed it")
+        assert store.file_version("a.md") == before
+        assert store.read("a.md") == "tea"
+    assert len({before, *during}) == 3
+
+
+def test_a_change_that_reads_meanwhile_is_not_written_over(two: tuple[Tenants, Tenants]) -> None:
+    one, other = two
+    one.call("acme", "write", path="a.md", content="one")
+    stores = one.process.stores
+
+    def change() -> None:
+        with stores.changing(KEY, "a.md"), stores.of(KEY) as store:
+            store.write("a.md", "mine")
+            other.call("acme", "write", path="a.md", content="theirs")
+            with stores.of(KEY, now=True):
+                assert store.read("a.md") == "mine"
+
+    with pytest.raises(Busy):
+        change()
+    assert one.call("acme", "read", path="a.md")["text"] == "theirs"
 
 
 def test_segments_that_no_manifest_names_are_removed(

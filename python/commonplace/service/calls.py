@@ -57,8 +57,11 @@ class Service:
 
     def sees(self, tenant: str, paths: list[str], patience: float = PATIENCE) -> bool:
         """Wait until searches see files as they are now; say whether they do in time."""
-        if self.changes is None or not paths:
+        if not paths:
             return True
+        if self.changes is None:
+            with self.stores.of(tenant, now=True):
+                return True
         return self.changes.see(tenant, paths, patience)
 
 

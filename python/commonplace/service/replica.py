@@ -17,7 +17,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import FIRST_EXCEPTION, Executor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -31,6 +31,8 @@ MOST_SEGMENTS = 32
 CURRENT_FOR = 0.2
 """Seconds for which a copy that was compared with the manifest is taken as current."""
 ROUNDS = 20
+EARLIER = 32
+"""Commits before its own that a manifest tells."""
 ORPHAN_AGE = 3600.0
 """Seconds after which a segment that no manifest names is removed."""
 OWN = ".commonplace"
@@ -54,10 +56,14 @@ class File(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The files of a tenant by path; `commit` tells each manifest from all others."""
+    """The files of a tenant by path; `commit` tells each manifest from all others.
+
+    The commits before it, the last one first, say whether a change without an answer was made.
+    """
 
     commit: str = ""
     files: dict[str, File] = {}
+    earlier: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, data: bytes) -> Manifest:
@@ -99,7 +105,9 @@ class Replica:
         self._manifest, self._version = Manifest(), ""
         self._copied: dict[str, tuple[File, Stamp]] = {}
         self._compared = float("-inf")
-        self._torn = False
+        # what an earlier copy has left in the folder is none of this one
+        self._torn = True
+        self._changing = False
         self._unneeded: set[str] = set()
         # a thread that changes something reads meanwhile
         self._lock = threading.RLock()
@@ -107,9 +115,17 @@ class Replica:
             one.mkdir(parents=True, exist_ok=True)
 
     def version(self, path: str) -> str | None:
-        """Return what tells this state of a file from others, on all machines; None: no file."""
-        found = self._copied.get(path)
-        return f"{found[0].id}-{found[0].size:x}" if found else None
+        """Return what tells this state of a file from others, on all machines; None: no file.
+
+        Of a file that is being changed it is another one each time: that may yet come to nothing.
+        """
+        if not (found := self._copied.get(path)):
+            return None
+        file, stamp = found
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if _stamp(self._place(path).stat()) == stamp:
+                return f"{file.id}-{file.size:x}"
+        return f"{uuid.uuid4().hex}-{file.size:x}"
 
     def refresh(self, *, now: bool = False) -> None:
         """Make the copy as the manifest says.
@@ -121,6 +137,9 @@ class Replica:
             ObjectsUnavailable: It does not answer.
         """
         with self._lock:
+            if self._changing:
+                # this thread reads within its change, which a pull would write over
+                return
             if now or self._torn or time.monotonic() - self._compared > CURRENT_FOR:
                 self._pull()
 
@@ -138,8 +157,16 @@ class Replica:
         """
         with self._lock:
             self.refresh(now=True)
+            if self._scan() != {path: stamp for path, (_, stamp) in self._copied.items()}:
+                # what somebody else did to the copy is no part of this change
+                self._torn = True
+                self._pull()
             try:
-                yield
+                self._changing = True
+                try:
+                    yield
+                finally:
+                    self._changing = False
                 self._commit(grows=grows)
             except BaseException:
                 self._torn = True
@@ -152,12 +179,12 @@ class Replica:
         ages = dict(self._objects.list(self._kind))
         with self._lock:
             self.refresh(now=True)
-            named = self._manifest.segments()
-        if not self._manifest.commit:
-            # nothing is known of this tenant: what is there is better kept
-            return
-        old = [name for name, age in ages.items() if age > ORPHAN_AGE and name not in named]
-        self._objects.delete_all(old)
+            old = {name for name, age in ages.items() if age > ORPHAN_AGE}
+            # where nothing is known of a tenant what is there is better kept
+            if self._manifest.commit and old - self._manifest.segments():
+                # a process that was paused since it wrote one of them cannot have it named now
+                self._exchange({}, [], grows=True)
+                self._objects.delete_all(old - self._manifest.segments())
 
     # The copy
 
@@ -189,8 +216,15 @@ class Replica:
             for path, file in manifest.files.items()
             if path not in self._copied or self._copied[path][0] != file
         ]
-        for _ in self._threads.map(lambda one: self._fetch(*one), lacking):
-            pass
+        fetches = [self._threads.submit(self._fetch, *one) for one in lacking]
+        wait(fetches, return_when=FIRST_EXCEPTION)
+        for one in fetches:
+            one.cancel()
+        # one that ran on would write over what is fetched next
+        wait(fetches)
+        for one in fetches:
+            if not one.cancelled():
+                one.result()
 
     def _fetch(self, path: str, file: File) -> None:
         """Write a file of the copy as it is in the object store."""
@@ -204,9 +238,12 @@ class Replica:
                     grown.write(data)
             else:
                 new = self._spare / uuid.uuid4().hex
-                new.write_bytes(data)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                new.replace(place)
+                try:
+                    new.write_bytes(data)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    new.replace(place)
+                finally:
+                    new.unlink(missing_ok=True)
             self._copied[path] = (file, _stamp(place.stat()))
         except OSError as error:
             self._torn = True
@@ -255,19 +292,29 @@ class Replica:
         return self._folder / path
 
     def _scan(self) -> dict[str, Stamp]:
-        """Return the files of the copy as they are now."""
+        """Return the files of the copy as they are now.
+
+        Raises:
+            StorageError: It cannot be read: a file that is not seen would count as removed.
+        """
         found: dict[str, Stamp] = {}
-        left = ["", *(f"{OWN}/{one}/" for one in KEPT_FOLDERS)]
-        while left:
-            below = left.pop()
-            with suppress(FileNotFoundError), os.scandir(self._folder / below) as entries:
-                for one in entries:
-                    if one.name.startswith("."):
-                        continue
-                    if one.is_dir(follow_symlinks=False):
-                        left.append(f"{below}{one.name}/")
-                    elif one.is_file(follow_symlinks=False):
-                        found[f"{below}{one.name}"] = _stamp(one.stat(follow_symlinks=False))
+        left = [
+            "",
+            *(f"{OWN}/{one}/" for one in KEPT_FOLDERS if self._place(f"{OWN}/{one}").is_dir()),
+        ]
+        try:
+            while left:
+                below = left.pop()
+                with os.scandir(self._folder / below) as entries:
+                    for one in entries:
+                        if one.name.startswith("."):
+                            continue
+                        if one.is_dir(follow_symlinks=False):
+                            left.append(f"{below}{one.name}/")
+                        elif one.is_file(follow_symlinks=False):
+                            found[f"{below}{one.name}"] = _stamp(one.stat(follow_symlinks=False))
+        except OSError as error:
+            raise StorageError(f"a copy could not be read: {error.strerror}") from error
         with suppress(FileNotFoundError):
             found[FORGOTTEN] = _stamp(self._place(FORGOTTEN).stat())
         return found
@@ -284,18 +331,25 @@ class Replica:
         }
         gone = [path for path in self._copied if path not in now]
         if not changed and not gone:
+            self._remove_unneeded(grows=grows)
             return
-        files = {path: self._upload(path, stamp, grows) for path, stamp in changed.items()}
-        before, new = self._exchange(files, gone)
-        for path, file in files.items():
-            self._copied[path] = (file, changed[path])
+        before, new = self._exchange(changed, gone, grows=grows)
+        for path, stamp in changed.items():
+            self._copied[path] = (new.files[path], stamp)
         for path in gone:
             self._copied.pop(path, None)
         self._unneeded |= before.segments() - new.segments()
+        self._remove_unneeded(grows=grows)
+
+    def _remove_unneeded(self, *, grows: bool) -> None:
+        """Remove segments that are not needed any more; `forget` may not answer before."""
         try:
             self._objects.delete_all(self._unneeded)
             self._unneeded.clear()
         except ObjectsUnavailable as error:
+            if not grows:
+                told = "the change was made, but the object store still has what was there before"
+                raise InDoubt(f"{told}: {error}; it is removed with the next change") from error
             log.warning("segments that are not needed any more stay for now: %s", error)
 
     def _upload(self, path: str, stamp: Stamp, grows: bool) -> File:
@@ -317,13 +371,18 @@ class Replica:
         self._objects.write(name, data)
         return File(own, (*kept, (name, len(data))))
 
-    def _exchange(self, files: dict[str, File], gone: Iterable[str]) -> tuple[Manifest, Manifest]:
-        """Replace the manifest, and return the one before and the new one."""
-        own = {*files, *gone}
+    def _exchange(
+        self, changed: dict[str, Stamp], gone: Iterable[str], *, grows: bool
+    ) -> tuple[Manifest, Manifest]:
+        """Write segments and replace the manifest, and return the one before and the new one."""
+        own = {*changed, *gone}
         for _ in range(ROUNDS):
             before = self._manifest
+            # again in each round: orphans are removed only after the manifest has been replaced
+            files = {path: self._upload(path, stamp, grows) for path, stamp in changed.items()}
             kept = {path: file for path, file in before.files.items() if path not in own}
-            new = Manifest(uuid.uuid4().hex, kept | files)
+            earlier = (before.commit, *before.earlier)[:EARLIER]
+            new = Manifest(uuid.uuid4().hex, kept | files, earlier)
             data = msgspec.json.encode(new)
             try:
                 version = self._objects.exchange(self._name, data, self._version)
@@ -335,16 +394,19 @@ class Replica:
                 return before, new
             data, version = found or (b"", "")
             theirs = Manifest.read(data)
-            if theirs.commit != new.commit:
-                if any(theirs.files.get(path) != before.files.get(path) for path in own):
-                    raise Busy("another process has changed this file at the same time; try again")
-                with suppress(SegmentMissing):
-                    self._bring(theirs)
-                    self._manifest, self._version = theirs, version
-                continue
-            # it was written, and the answer was lost
-            self._manifest, self._version = new, version
-            return before, new
+            commits = (theirs.commit, *theirs.earlier)
+            if new.commit in commits:
+                # the answer was lost; what others have changed since is read with the next refresh
+                self._manifest, self._version = new, ""
+                return before, new
+            if before.commit not in commits:
+                raise InDoubt("others have changed this memory too often to tell; read the file")
+            self._unneeded |= new.segments() - before.segments()
+            if any(theirs.files.get(path) != before.files.get(path) for path in own):
+                raise Busy("another process has changed this file at the same time; try again")
+            with suppress(SegmentMissing):
+                self._bring(theirs)
+                self._manifest, self._version = theirs, version
         raise Busy("other processes change this memory all the time; try again")
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from commonplace.service.objects import VersionedObjects
@@ -30,13 +31,15 @@ class Replicas:
         self._objects = objects
         self._threads = ThreadPoolExecutor(READERS, "replica")
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder = Path(tempfile.mkdtemp(dir=folder))
-        """Below it each copy lies, named by the key of its tenant."""
-        self._held = (self.folder / ".held").open("wb")
-        fcntl.flock(self._held, fcntl.LOCK_EX)
-        for other in folder.iterdir():
-            if other != self.folder:
-                _remove_unheld(other)
+        # a folder that is made, and not held yet, is removed by nobody
+        with _locked(folder):
+            self.folder = Path(tempfile.mkdtemp(dir=folder))
+            """Below it each copy lies, named by the key of its tenant."""
+            self._held = (self.folder / ".held").open("wb")
+            fcntl.flock(self._held, fcntl.LOCK_EX)
+            for other in folder.iterdir():
+                if other != self.folder:
+                    _remove_unheld(other)
 
     def tenants(self) -> Iterator[str]:
         """Yield the keys of all tenants that have files."""
@@ -57,6 +60,17 @@ class Replicas:
         self._threads.shutdown()
         shutil.rmtree(self.folder, ignore_errors=True)
         self._held.close()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Have a folder for this process alone."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _remove_unheld(folder: Path) -> None:

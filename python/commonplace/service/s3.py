@@ -143,8 +143,11 @@ def _asked(call: Callable[[], Found]) -> Found:
     """
     try:
         return call()
-    except (AlreadyExistsError, FileNotFoundError, NotModifiedError, PreconditionError):
-        raise
+    except (AlreadyExistsError, FileNotFoundError, NotModifiedError, PreconditionError) as error:
+        if "<Code>NoSuchBucket<" not in str(error):
+            raise
+        # all memories would seem to be empty
+        raise ObjectsUnavailable("the object store has no such bucket") from None
     except BaseError as error:
         raise ObjectsUnavailable(f"the object store does not answer: {_reason(error)}") from None
 

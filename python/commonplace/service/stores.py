@@ -132,10 +132,12 @@ class Stores:
         return len(self._open)
 
     def close(self) -> None:
-        """Close all that nobody uses."""
+        """Close all that nobody uses; copies go, unless a call still works on one."""
         with self._lock:
             self._close_some(0)
-        if self._replicas:
+            used = bool(self._open)
+        # to such a call a file of a copy that goes would look removed
+        if self._replicas and not used:
             self._replicas.close()
 
     def _opened(self, tenant: str) -> TenantRoot:
