@@ -240,7 +240,12 @@ for owner, name in (
 ):
     setattr(owner, name, dies(getattr(owner, name)))
 with commonplace.open(sys.argv[1]) as store:
-    store.archive(older="2027-01-01")
+    if "rebuild" in sys.argv:
+        store.search("kettle")
+        steps[0] = 0
+        store.rebuild_archive()
+    else:
+        store.archive(older="2027-01-01")
 """
 
 
@@ -255,6 +260,48 @@ def test_a_killed_move_leaves_each_message_in_one_of_the_two(memory: Path, at: i
         store.archive(older="2027-01-01")
         assert sorted(path for path, _ in found(store, "kettle tea river", limit=30)) == before
         assert store.status().archived == 2
+
+
+@pytest.mark.parametrize("at", range(1, 13))
+def test_a_killed_rebuild_is_begun_again(memory: Path, at: int) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old", "new"])
+        before = found(store, "kettle tea river", limit=30)
+    killed = [sys.executable, "-c", KILLED, memory, str(at), "rebuild"]
+    assert subprocess.run(killed, check=False, timeout=60).returncode in (0, 9)
+    with commonplace.open(memory) as store:
+        assert found(store, "kettle tea river", limit=30) == before
+        assert store.status().archived == 2
+
+
+def test_a_rebuild_that_fails_is_begun_again_by_the_next_search(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_given: object) -> None:
+        raise KeyboardInterrupt
+
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old", "new"])
+        before = found(store, "kettle tea")
+        with monkeypatch.context() as patched:
+            patched.setattr(ArchiveEngine, "_take", fails)
+            with pytest.raises(KeyboardInterrupt):
+                store.rebuild_archive()
+        assert found(store, "kettle tea") == before
+
+
+def test_a_rebuilt_index_has_no_deleted_rows(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old", "new"])
+        store.restore_archived(["old"])
+        listed = memory / ".commonplace/archive/files.json"
+        assert json.loads(listed.read_text())["deleted"] is True
+        store.rebuild_archive()
+        # so names are counted without looking at each row
+        assert json.loads(listed.read_text())["deleted"] is False
+        assert {one.partition("#")[0] for one, archived in found(store, "kettle") if archived} == {
+            NEW
+        }
 
 
 def test_two_processes_share_the_archive(memory: Path) -> None:

@@ -81,6 +81,7 @@ def test_one_runs_at_a_time_and_its_page_waits(
     monkeypatch.setattr(store, "import_sessions", slow)
     client = Client(store)
     client.post("/import", host="all")
+    assert import_run(client.app.state.frame).state() == (True, 0, None, "")
     html = client.get("/import").text
     assert 'data-ended="0"' in html
     assert "<progress" in html
@@ -89,6 +90,24 @@ def test_one_runs_at_a_time_and_its_page_waits(
     ended(client)
     assert calls == [{"hosts": ["all"]}]
     assert "the disk is &lt;full&gt;" in client.get("/import").text
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_after_an_error_that_nobody_foresaw_another_can_be_started(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(**_given: object) -> None:
+        raise RuntimeError
+
+    client = Client(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "import_sessions", fails)
+        client.post("/import", host="all")
+        assert ended(client).state() == (False, 1, None, "RuntimeError")
+    assert "RuntimeError" in client.get("/import").text
+    client.post("/import", host="claude-code")
+    assert ended(client).ended == 2
+    assert len(store.sessions()) == 1
 
 
 def test_the_stream_tells_the_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from urllib.parse import unquote_plus
 
 from commonplace import Store
 from commonplace.memories import FactsAndEpisodes, FourLayers, Profile, WorldAndAgents
@@ -105,6 +106,27 @@ def test_a_list_goes_on_where_it_was_though_entries_come_and_go(opened: Store) -
     assert len(seen) == 20
     assert following is not None
     assert entries(client, following) == ([str(number) for number in range(20, 30)], None)
+
+
+def test_the_newest_first_go_on_where_the_last_one_shown_is_gone(opened: Store) -> None:
+    memory = FourLayers(opened)
+    for number in range(120):
+        memory.append("episodic", {"content": f"step {number}."})
+    client = Client(opened)
+    html = client.get("/memory/layers?layer=episodic").text
+    assert "step 119." in html
+    more = re.search(r'rel="next" href="([^"]+)"', html)
+    assert more is not None
+    place = re.search(r"after=([^&\"]+)", more[1])
+    assert place is not None
+    path, _, lines = unquote_plus(place[1]).partition("#L")
+    written = opened.read(path).splitlines()
+    # its heading goes, so that the entry is one with that above it
+    del written[int(lines.partition("-")[0]) - 1]
+    opened.write(path, "\n".join(written) + "\n")
+    html = client.get(more[1].replace("&amp;", "&")).text
+    assert "step 119." not in html
+    assert "step 60." in html
 
 
 def test_a_year_has_four_digits() -> None:

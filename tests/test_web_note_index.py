@@ -110,6 +110,31 @@ def test_it_follows_changes(
                 assert sources == plain_backlinks(store, index, path), (step, path)
 
 
+def test_a_note_that_changes_as_the_reader_ends_is_read(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = NoteIndex(opened)
+    wanted = index._wanted
+    late = ["late.md"]
+
+    def slow() -> dict[str, int]:
+        found = wanted()
+        if not found and late:
+            opened.write(late.pop(), "See [[a]].\n")
+            index.refresh()
+        return found
+
+    monkeypatch.setattr(index, "_wanted", slow)
+    monkeypatch.setattr(note_index, "AT_ONCE", 1)
+    opened.write("a.md", "# A\n")
+    opened.write("b.md", "See [[a]].\n")
+    index.refresh()
+    index.wait()
+    assert late == []
+    assert index.unread == 0
+    assert [source for source, _ in index.backlinks("a.md", 9)] == ["b.md", "late.md"]
+
+
 def test_changes_are_those_of_two_listings(tmp_path: Path) -> None:
     chance = random.Random(5)  # noqa: S311
     with commonplace.open(tmp_path) as store:

@@ -53,7 +53,8 @@ class ArchiveEngine:
         self._list = ArchiveList(self._core, self._side)
         self._index = ArchiveIndex(self._folder / "index")
         self._queries = ArchiveQueries(self._index)
-        self._is_damaged = False
+        self._is_rebuilt = False
+        """Whether the rows of the files in the list are made again by the change under way."""
         self._seen: object = None
         self._added: dict[str, dict[str, Any] | None] = {}
         self._orphans: list[int] = []
@@ -110,7 +111,9 @@ class ArchiveEngine:
         try:
             self._list.read()
             before = self._list.files
-            gone = [before[path]["id"] for path in self._added if path in before] + self._orphans
+            gone = [before[path]["id"] for path in self._added if path in before]
+            # an index that is made again has no rows of the numbers before
+            gone = self._orphans if self._is_rebuilt else gone + self._orphans
             self._index.commit()
             files = {path: file for path, file in before.items() if path not in self._added}
             files |= {path: file for path, file in self._added.items() if file is not None}
@@ -144,8 +147,7 @@ class ArchiveEngine:
         """Make the index again from the files in the list; those that have changed leave it."""
         self.rollback()
         self._index.close()
-        self._is_damaged = True
-        self._begin()
+        self._begin(rebuild=True)
         self.commit()
 
     # Search
@@ -266,7 +268,6 @@ class ArchiveEngine:
     def _read_list(self) -> None:
         self._list.read()
         self._index.deleted = self._list.deleted
-        self._is_damaged |= not self._list.is_of_version
 
     def _follow(self) -> None:
         if self._index.searcher is None or self._list.has_changed():
@@ -275,16 +276,19 @@ class ArchiveEngine:
     def _open(self) -> None:
         """Open the index; one that is damaged, or of another version, is made again."""
         if not self._opened():
-            self.rebuild()
+            self._index.close()
+            # unless another process has made it again by the time that this one has the lock
+            self._begin()
+            self.commit()
         elif self._list.unfinished and self._index.rows() > self._list.documents:
             # what a killed move or a lost list has left would count twice
             self._drop([])
 
     def _opened(self) -> bool:
         """Open the index; say whether it has the rows that are in the list."""
-        return not self._is_damaged and self._index.open(self._list.documents)
+        return self._list.is_of_version and self._index.open(self._list.documents)
 
-    def _begin(self, patience: float = PATIENCE) -> None:
+    def _begin(self, patience: float = PATIENCE, *, rebuild: bool = False) -> None:
         """Take the writer, and the lock of the archive, for the time until the commit."""
         if self._index.is_written:
             return
@@ -294,19 +298,21 @@ class ArchiveEngine:
             self._read_list()
             again: list[str] = []
             files = self._list.files
-            if not self._opened():
+            self._is_rebuilt = rebuild or not self._opened()
+            if self._is_rebuilt:
                 again = [path for path, file in files.items() if self._is_same(path, file)]
                 self._added = {path: None for path in files if path not in again}
                 self._index.close()
                 self._core.remove_archive_index()
                 self._index.make()
-                self._is_damaged = self._list.deleted = self._index.deleted = False
+                self._list.deleted = self._index.deleted = False
             self._index.begin()
             self._orphans = [] if again else self._unlisted()
             # a number is never used again, also not one of a killed move
             self._list.next = max([self._list.next, *(number + 1 for number in self._orphans)])
             # a forget must know that there are words of files that are not in the list yet
-            self._list.write(files, unfinished=True)
+            # and whoever opens an index that was killed while it was made again begins anew
+            self._list.write(files, unfinished=True, has_rows=not self._is_rebuilt)
             if again:
                 self.add_files(again)
         except BaseException:
@@ -325,6 +331,10 @@ class ArchiveEngine:
         try:
             self._index.end(merge=merge)
         finally:
+            if self._is_rebuilt and not merge:
+                # the rows that it had are gone: it is opened, and made again, by the next call
+                self._index.close()
+            self._is_rebuilt = False
             if self._lock is not None:
                 lock, self._lock = self._lock, None
                 lock.__exit__(None, None, None)

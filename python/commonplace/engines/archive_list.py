@@ -56,10 +56,18 @@ class ArchiveList:
         """Say whether the list on the disk is another one by now."""
         return self._core.archive_stamp() != self.stamp
 
-    def write(self, files: Mapping[str, Any], *, unfinished: bool = False) -> None:
-        """Replace the list: written, flushed, renamed."""
+    def write(
+        self, files: Mapping[str, Any], *, unfinished: bool = False, has_rows: bool = True
+    ) -> None:
+        """Replace the list: written, flushed, renamed.
+
+        Args:
+            files: By path.
+            unfinished: A change was begun.
+            has_rows: Whether the index has the rows of these files; if not, it is made again.
+        """
         text = {
-            "version": VERSION,
+            "version": VERSION if has_rows else 0,
             "next": self.next,
             "deleted": self.deleted and bool(files),
             "unfinished": unfinished,

@@ -36,8 +36,8 @@ FRESH = 10.0
 MONTHS = 36
 """Months that a plot shows."""
 INTERVAL = 0.5
-DAY = 86_400
 """Seconds between two looks at what runs."""
+DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)

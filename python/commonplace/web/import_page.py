@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.errors import CommonplaceError, QueryError
 from commonplace.progress import FOLDER, running
@@ -28,6 +28,15 @@ MOST_SKIPPED = 100
 """Skipped sources that are named."""
 
 
+class ImportState(NamedTuple):
+    """What a page says of the imports of this server, all of one moment."""
+
+    is_running: bool
+    ended: int
+    report: ImportReport | None
+    error: str
+
+
 class ImportRun:
     """The imports of this server, of which one runs at a time; safe to share between threads."""
 
@@ -42,19 +51,19 @@ class ImportRun:
         self.error = ""
         """Why the last one failed; empty when it did not."""
 
-    @property
-    def is_running(self) -> bool:
-        """Whether one runs."""
-        return self._thread is not None
+    def state(self) -> ImportState:
+        """Return whether one runs, how many have ended, and what the last one did."""
+        with self._lock:
+            return ImportState(self._thread is not None, self.ended, self.report, self.error)
 
     def start(self, host: str) -> None:
         """Import the sessions of a host, if no import of this server runs."""
         with self._lock:
             if self._thread is None:
-                self.report, self.error = None, ""
                 # what is stored so far stays when the server ends, and the next import goes on
-                self._thread = Thread(target=self._run, args=[host], daemon=True)
-                self._thread.start()
+                thread = Thread(target=self._run, args=[host], daemon=True)
+                thread.start()
+                self.report, self.error, self._thread = None, "", thread
 
     def wait(self) -> None:
         """Wait until none runs."""
@@ -66,11 +75,15 @@ class ImportRun:
         report, error = None, ""
         try:
             report = self._store.import_sessions(hosts=[host])
-        except (CommonplaceError, OSError, ValueError) as failure:
-            error = str(failure)
-        with self._lock:
-            self.report, self.error, self._thread = report, error, None
-            self.ended += 1
+        except BaseException as failure:
+            error = str(failure) or type(failure).__name__
+            if not isinstance(failure, (CommonplaceError, OSError, ValueError)):
+                raise
+        finally:
+            # whatever has failed, the next one can be started
+            with self._lock:
+                self.report, self.error, self._thread = report, error, None
+                self.ended += 1
 
 
 def import_run(frame: Frame) -> ImportRun:
@@ -81,15 +94,15 @@ def import_run(frame: Frame) -> ImportRun:
 
 def show(page: Page) -> Response:
     """Return the form that starts an import, its progress, and what the last one did."""
-    run = import_run(page.frame)
-    report = run.report
+    state = import_run(page.frame).state()
+    report = state.report
     skipped = [one for one in report.sources if one.outcome == "skipped"] if report else []
     return page.render(
         "import.html",
         hosts=HOSTS,
-        is_running=run.is_running,
-        ended=run.ended,
-        error=run.error,
+        is_running=state.is_running,
+        ended=state.ended,
+        error=state.error,
         report=report,
         skipped=skipped[:MOST_SKIPPED],
         more_skipped=max(0, len(skipped) - MOST_SKIPPED),

@@ -76,22 +76,37 @@ def memory_address(address: str, **given: str) -> str:
     return f"{address}?{urlencode(values)}" if values else address
 
 
-def after(found: Sequence[Listed], citation: str, cite: Callable[[Listed], str]) -> int:
+def after(
+    found: Sequence[Listed],
+    citation: str,
+    cite: Callable[[Listed], str],
+    *,
+    newest_first: bool = False,
+) -> int:
     """Return where the entries behind a citation begin.
 
-    Where it is gone, those behind its line begin there; of another file, the first.
+    Where it is gone, those behind its line begin there; where its file has no entries any more, the
+    list begins anew.
+
+    Args:
+        found: All entries.
+        citation: Of the last one that was shown.
+        cite: Returns the citation of an entry.
+        newest_first: The last lines of a file come first.
 
     >>> after(["a.md#L1", "a.md#L5", "b.md#L1"], "a.md#L3", str)
     1
+    >>> after(["a.md#L1", "a.md#L5", "b.md#L1"], "a.md#L7", str)
+    2
+    >>> after(["b.md#L1", "a.md#L5", "a.md#L1"], "a.md#L3", str, newest_first=True)
+    2
     """
     places = {cite(one): at for at, one in enumerate(found, 1)}
     if citation in places or not CITED.fullmatch(citation):
         return places.get(citation, 0)
     path, line, _ = located(citation)
-    behind = (at for at, one in enumerate(found) if _is_behind(cite(one), path, line or 0))
-    return next(behind, len(found))
-
-
-def _is_behind(citation: str, path: str, line: int) -> bool:
-    own, first, _ = located(citation)
-    return own == path and (first or 0) > line
+    lines = [(at, located(one)[1] or 0) for one, at in places.items() if located(one)[0] == path]
+    for before, first in lines:
+        if (first < (line or 0)) if newest_first else (first > (line or 0)):
+            return before - 1
+    return lines[-1][0] if lines else 0

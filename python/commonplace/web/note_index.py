@@ -11,7 +11,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from threading import Lock, Thread
+from threading import Lock, Thread, current_thread
 from typing import TYPE_CHECKING
 
 from commonplace.errors import CommonplaceError
@@ -253,10 +253,15 @@ class NoteIndex:
                     self._take(part, wanted)
         finally:
             with self._lock:
-                self._reader = None
+                if self._reader is current_thread():
+                    self._reader = None
 
     def _wanted(self) -> dict[str, int]:
+        """Return what is to be read by the reader, which ends where there is nothing."""
         with self._lock:
+            if not self._unread:
+                # not later: what changes until then would wait for the next page
+                self._reader = None
             return dict(self._unread)
 
     def _take(self, part: Sequence[tuple[str, NoteLinks]], wanted: Mapping[str, int]) -> None:

@@ -70,7 +70,8 @@ def layers(page: Page) -> Response:
     archived = page.query.get("archived") == "1"
     counts = [(one, len(memory.cited(one)), len(memory.archived(one))) for one in LAYERS]
     held = (memory.archived if archived else memory.cited)(layer)[::-1]
-    start = after(held, page.query.get("after", ""), lambda one: one[1])
+    behind = page.query.get("after", "")
+    start = after(held, behind, lambda one: one[1], newest_first=True)
     shown = held[start : start + MOST]
     more = len(held) > start + MOST
     return page.render(
