@@ -44,9 +44,11 @@ pub fn explain_turn(
         turn.score
     );
     let mut words = Vec::new();
-    let scores = [turn.prompt, turn.reply].into_iter().flatten().map(|(_, weighted)| weighted);
-    let higher = scores.fold(0.0, f32::max);
-    for (what, part) in [("prompt", turn.prompt), ("reply", turn.reply)] {
+    let score_of = |part: Option<(u32, f32)>| part.map_or(0.0, |(_, weighted)| weighted);
+    // of equal ones the reply is taken for the lower
+    let is_reply_higher = score_of(turn.reply) > score_of(turn.prompt);
+    let parts = [("prompt", turn.prompt, !is_reply_higher), ("reply", turn.reply, is_reply_higher)];
+    for (what, part, is_higher) in parts {
         let Some((message, weighted)) = part.filter(|(_, weighted)| *weighted > 0.0) else {
             // writing to a String cannot fail
             let _ = writeln!(lines, "0 = {what}");
@@ -60,7 +62,7 @@ pub fn explain_turn(
             let _ = writeln!(lines, "    × {OTHER_SPEAKER} = {ANOTHER_SPEAKER}");
         }
         lines.extend(alone.text.lines().map(|line| format!("    {line}\n")));
-        let share = weighted / of_words * if weighted < higher { OTHER } else { 1.0 };
+        let share = weighted / of_words * if is_higher { 1.0 } else { OTHER };
         words.extend(alone.words.into_iter().map(|word| {
             let score = word.score * share;
             WordScore { score, ..word }
@@ -76,7 +78,9 @@ pub fn explain_turn(
         .next();
     let text = lines;
     let mut explanation = Explanation { score: turn.score, words, text, ..Explanation::default() };
-    let rescored = rescored.unwrap_or(turn.score);
-    explanation.rescore(rescored, 1.0, turn.turn.question_share(catalog));
+    // only the best are rescored
+    if let Some(rescored) = rescored {
+        explanation.rescore(rescored, 1.0, turn.turn.question_share(catalog));
+    }
     Ok(Some(explanation))
 }

@@ -46,8 +46,8 @@ impl Explanation {
     /// * `speaker` and `question`: what is left of it for its speaker and for being a question.
     pub(super) fn rescore(&mut self, rescored: f32, speaker: f32, question: f32) {
         let by = rescored / (speaker * question) - self.score;
-        // writing to a String cannot fail
-        if by > 0.0 {
+        // writing to a String cannot fail; what is less comes of rounding the shares
+        if by > 8.0 * f32::EPSILON * self.score {
             let what = "session rescoring (neighbours, question before it, session)";
             let _ = writeln!(self.text, "{by:.4} = {what}");
             self.session = by * speaker * question;
