@@ -242,10 +242,20 @@ fn a_turn_is_explained_behind_the_best_and_where_both_halves_are_alike() {
     let asks = json!({"role": "user", "name": "Ann", "content": "Is the oven cold?"});
     memory.put("s/asks.jsonl", format!("{asks}\n").repeat(30));
     let store = memory.open(false);
+    let hits = turns(&store, "oven");
+    assert_eq!(hits.len(), 30);
+    for hit in hits {
+        let citation = format!("s/asks.jsonl#L{0}-L{0}", hit.first_line);
+        let score = store.explain("oven", &citation, &|| false).unwrap().score;
+        assert!((score - hit.score).abs() < 1e-4, "{citation}: {score}, {}", hit.score);
+    }
     let first = assert_adds_up(&store, "s/asks.jsonl#L2-L2");
     assert!(first.contains("only a short question"), "{first}");
     let last = assert_adds_up(&store, "s/asks.jsonl#L29-L29");
     assert!(!last.contains("rescoring") && !last.contains("short question"), "{last}");
+    assert!(last.contains("behind the best 20"), "{last}");
+    let last = assert_adds_up(&store, "s/asks.jsonl#L29");
+    assert!(last.contains("behind the best 20"), "{last}");
     let memory = TestRoot::new();
     memory.put("s/echo.jsonl", said("user", "oven") + &said("assistant", "oven"));
     assert_adds_up(&memory.open(false), "s/echo.jsonl#L1-L2");

@@ -16,7 +16,7 @@ use crate::search::scoring::QueryScorer;
 use crate::search::search;
 use crate::search::session_rescore::WINDOW;
 use crate::search::turn_rescore::OTHER;
-use crate::search::turns::{TurnFinder, Unit};
+use crate::search::turns::{Turn, TurnFinder, Unit};
 
 /// Returns how the score of the turn of a message comes about; none for a section of a note.
 ///
@@ -69,18 +69,19 @@ pub fn explain_turn(
         }));
     }
     let filter = SearchFilter::default();
-    let found = search(catalog, expander, query, &filter, (WINDOW, Unit::Turn), text, interrupt)?;
-    let is_it = |first: u32| first == turn.turn.first;
-    let ranked = found.ranked.iter().zip(&found.turns);
-    let rescored = ranked
-        .filter(|(_, turn)| turn.as_ref().is_some_and(|turn| is_it(turn.first)))
-        .map(|(scored, _)| scored.score)
-        .next();
-    let text = lines;
-    let mut explanation = Explanation { score: turn.score, words, text, ..Explanation::default() };
-    // only the best are rescored
-    if let Some(rescored) = rescored {
+    let is_it = |found: &Option<Turn>| found.as_ref().is_some_and(|it| it.first == turn.turn.first);
+    let mut score_among = |limit: usize| -> Result<Option<f32>> {
+        let wanted = (limit, Unit::Turn);
+        let found = search(catalog, expander, query, &filter, wanted, text, interrupt)?;
+        let at = found.turns.iter().position(is_it);
+        Ok(at.and_then(|at| found.ranked.get(at)).map(|scored| scored.score))
+    };
+    let score = turn.score;
+    let mut explanation = Explanation { score, words, text: lines, ..Explanation::default() };
+    if let Some(rescored) = score_among(WINDOW)? {
         explanation.rescore(rescored, 1.0, turn.turn.question_share(catalog));
+    } else if let Some(behind) = score_among(catalog.docs.len())? {
+        explanation.put_behind(behind);
     }
     Ok(Some(explanation))
 }
