@@ -6,7 +6,7 @@ mod fixture;
 mod session_fixture;
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use commonplace_core::store::import::{ImportFrom, ImportOptions, ImportReport};
 use rusqlite::{Connection, params};
@@ -153,6 +153,46 @@ fn a_message_that_goes_on_growing_waits_for_the_next_import() {
 }
 
 #[test]
+fn a_message_that_nobody_finishes_is_taken_though_nothing_is_written() {
+    let host = Host::new();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64;
+    // it counts as finished within seconds
+    let then = now - 600_000 + 2_000;
+    host.session("ses_df8dece52ffeqfWLtP4WXoX9pj", None, then);
+    host.message("ses_df8dece52ffeqfWLtP4WXoX9pj", &id(1), "What is tea?", then, None);
+    host.message("ses_df8dece52ffeqfWLtP4WXoX9pj", &id(2), "A", then, None);
+    host.import();
+    assert_eq!(host.texts(), ["What is tea?"]);
+    std::thread::sleep(Duration::from_millis(2_100));
+    host.import();
+    assert_eq!(host.texts(), ["A", "What is tea?"]);
+    assert_eq!(host.import().unread, 1);
+}
+
+#[test]
+fn a_row_is_found_whatever_its_time() {
+    let host = Host::new();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64;
+    host.session("ses_df8dece52ffeqfWLtP4WXoX9pj", None, now);
+    host.message("ses_df8dece52ffeqfWLtP4WXoX9pj", &id(1), "What is tea?", now, None);
+    host.import();
+    // it waited for the writer of the others
+    host.session("ses_df8dece52ffeqfWLtP4WXoX9pk", None, now - 50);
+    host.message("ses_df8dece52ffeqfWLtP4WXoX9pk", &id(2), "What is mate?", now - 40, None);
+    host.import();
+    assert_eq!(host.texts(), ["What is mate?", "What is tea?"]);
+    // the clock was a year ahead, and is right again
+    let year = now + 31_536_000_000;
+    host.session("ses_df8dece52ffeqfWLtP4WXoX9pl", None, year);
+    host.message("ses_df8dece52ffeqfWLtP4WXoX9pl", &id(3), "What is rooibos?", year, None);
+    host.import();
+    host.session("ses_df8dece52ffeqfWLtP4WXoX9pm", None, now + 1);
+    host.message("ses_df8dece52ffeqfWLtP4WXoX9pm", &id(4), "What is coffee?", now + 1, None);
+    host.import();
+    assert_eq!(host.texts().len(), 4);
+}
+
+#[test]
 fn what_cannot_be_read_is_named_and_skipped() {
     let host = Host::new();
     host.session("ses_df8dece52ffeqfWLtP4WXoX9pj", None, 1000);
@@ -164,7 +204,8 @@ fn what_cannot_be_read_is_named_and_skipped() {
     host.database.execute_batch("ROLLBACK").unwrap();
     host.database.pragma_update(None, "locking_mode", "normal").unwrap();
     // another version, and a database of another program
-    for change in ["ALTER TABLE part RENAME COLUMN data TO body", "DROP TABLE session"] {
+    let view = "ALTER TABLE part RENAME TO parts; CREATE VIEW part AS SELECT * FROM parts";
+    for change in [view, "ALTER TABLE message RENAME COLUMN data TO body", "DROP TABLE session"] {
         host.database.execute_batch(change).unwrap();
         let why = host.refused();
         assert!(why.contains("version that is not known"), "{why}");

@@ -226,3 +226,37 @@ fn what_a_query_excludes_is_not_shown_of_a_turn() {
     }
     assert_eq!(turns(&store, "kiwi -apples")[0].text, "Kiwi, kiwi fruit and salad.");
 }
+
+/// Checks that the parts of an explanation add up to its score.
+fn assert_adds_up(store: &Store, citation: &str) -> String {
+    let explained = store.explain("oven", citation, &|| false).unwrap();
+    let parts = explained.words.iter().map(|word| word.score).sum::<f32>() + explained.session;
+    assert!((parts - explained.score).abs() < 1e-4, "{parts} in {}", explained.text);
+    explained.text
+}
+
+#[test]
+fn a_turn_is_explained_behind_the_best_and_where_both_halves_are_alike() {
+    let memory = TestRoot::new();
+    // each is a turn by itself, and a short question; alike, so the last are behind the window
+    let asks = json!({"role": "user", "name": "Ann", "content": "Is the oven cold?"});
+    memory.put("s/asks.jsonl", format!("{asks}\n").repeat(30));
+    let store = memory.open(false);
+    let hits = turns(&store, "oven");
+    assert_eq!(hits.len(), 30);
+    for hit in hits {
+        let citation = format!("s/asks.jsonl#L{0}-L{0}", hit.first_line);
+        let score = store.explain("oven", &citation, &|| false).unwrap().score;
+        assert!((score - hit.score).abs() < 1e-4, "{citation}: {score}, {}", hit.score);
+    }
+    let first = assert_adds_up(&store, "s/asks.jsonl#L2-L2");
+    assert!(first.contains("only a short question"), "{first}");
+    let last = assert_adds_up(&store, "s/asks.jsonl#L29-L29");
+    assert!(!last.contains("rescoring") && !last.contains("short question"), "{last}");
+    assert!(last.contains("behind the best 20"), "{last}");
+    let last = assert_adds_up(&store, "s/asks.jsonl#L29");
+    assert!(last.contains("behind the best 20"), "{last}");
+    let memory = TestRoot::new();
+    memory.put("s/echo.jsonl", said("user", "oven") + &said("assistant", "oven"));
+    assert_adds_up(&memory.open(false), "s/echo.jsonl#L1-L2");
+}

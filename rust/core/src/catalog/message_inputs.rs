@@ -106,7 +106,7 @@ impl MessageInputs {
             session: message.session.clone().unwrap_or_default(),
             section_meta: SectionMeta {
                 starts: u8::from(message.is_prompt),
-                flags: question_flags(self.corpus.text(&message), message.name.is_some()),
+                flags: question_flags(self.corpus.text(message), message.name.is_some()),
                 ..SectionMeta::default()
             },
             ..IndexInput::default()

@@ -16,7 +16,7 @@ use crate::search::scoring::QueryScorer;
 use crate::search::search;
 use crate::search::session_rescore::WINDOW;
 use crate::search::turn_rescore::OTHER;
-use crate::search::turns::{TurnFinder, Unit};
+use crate::search::turns::{Turn, TurnFinder, Unit};
 
 /// Returns how the score of the turn of a message comes about; none for a section of a note.
 ///
@@ -44,9 +44,11 @@ pub fn explain_turn(
         turn.score
     );
     let mut words = Vec::new();
-    let scores = [turn.prompt, turn.reply].into_iter().flatten().map(|(_, weighted)| weighted);
-    let higher = scores.fold(0.0, f32::max);
-    for (what, part) in [("prompt", turn.prompt), ("reply", turn.reply)] {
+    let score_of = |part: Option<(u32, f32)>| part.map_or(0.0, |(_, weighted)| weighted);
+    // of equal ones the reply is taken for the lower
+    let is_reply_higher = score_of(turn.reply) > score_of(turn.prompt);
+    let parts = [("prompt", turn.prompt, !is_reply_higher), ("reply", turn.reply, is_reply_higher)];
+    for (what, part, is_higher) in parts {
         let Some((message, weighted)) = part.filter(|(_, weighted)| *weighted > 0.0) else {
             // writing to a String cannot fail
             let _ = writeln!(lines, "0 = {what}");
@@ -60,23 +62,26 @@ pub fn explain_turn(
             let _ = writeln!(lines, "    × {OTHER_SPEAKER} = {ANOTHER_SPEAKER}");
         }
         lines.extend(alone.text.lines().map(|line| format!("    {line}\n")));
-        let share = weighted / of_words * if weighted < higher { OTHER } else { 1.0 };
+        let share = weighted / of_words * if is_higher { 1.0 } else { OTHER };
         words.extend(alone.words.into_iter().map(|word| {
             let score = word.score * share;
             WordScore { score, ..word }
         }));
     }
     let filter = SearchFilter::default();
-    let found = search(catalog, expander, query, &filter, (WINDOW, Unit::Turn), text, interrupt)?;
-    let is_it = |first: u32| first == turn.turn.first;
-    let ranked = found.ranked.iter().zip(&found.turns);
-    let rescored = ranked
-        .filter(|(_, turn)| turn.as_ref().is_some_and(|turn| is_it(turn.first)))
-        .map(|(scored, _)| scored.score)
-        .next();
-    let text = lines;
-    let mut explanation = Explanation { score: turn.score, words, text, ..Explanation::default() };
-    let rescored = rescored.unwrap_or(turn.score);
-    explanation.rescore(rescored, 1.0, turn.turn.question_share(catalog));
+    let is_it = |found: &Option<Turn>| found.as_ref().is_some_and(|it| it.first == turn.turn.first);
+    let mut score_among = |limit: usize| -> Result<Option<f32>> {
+        let wanted = (limit, Unit::Turn);
+        let found = search(catalog, expander, query, &filter, wanted, text, interrupt)?;
+        let at = found.turns.iter().position(is_it);
+        Ok(at.and_then(|at| found.ranked.get(at)).map(|scored| scored.score))
+    };
+    let score = turn.score;
+    let mut explanation = Explanation { score, words, text: lines, ..Explanation::default() };
+    if let Some(rescored) = score_among(WINDOW)? {
+        explanation.rescore(rescored, 1.0, turn.turn.question_share(catalog));
+    } else if let Some(behind) = score_among(catalog.docs.len())? {
+        explanation.put_behind(behind);
+    }
     Ok(Some(explanation))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::index::bm25f::Field;
 use crate::search::asked_speaker::OTHER_SPEAKER;
 use crate::search::scoring::QueryScorer;
-use crate::search::session_rescore::QUESTION_SHARE;
+use crate::search::session_rescore::{QUESTION_SHARE, WINDOW};
 
 /// What is said of a message of which less counts.
 pub(super) const ANOTHER_SPEAKER: &str = "the query asks about another speaker";
@@ -46,8 +46,8 @@ impl Explanation {
     /// * `speaker` and `question`: what is left of it for its speaker and for being a question.
     pub(super) fn rescore(&mut self, rescored: f32, speaker: f32, question: f32) {
         let by = rescored / (speaker * question) - self.score;
-        // writing to a String cannot fail
-        if by > 0.0 {
+        // writing to a String cannot fail; what is less comes of rounding the shares
+        if by > 8.0 * f32::EPSILON * self.score {
             let what = "session rescoring (neighbours, question before it, session)";
             let _ = writeln!(self.text, "{by:.4} = {what}");
             self.session = by * speaker * question;
@@ -61,6 +61,21 @@ impl Explanation {
         let left = if self.score > 0.0 { (rescored - self.session) / self.score } else { 1.0 };
         self.words.iter_mut().for_each(|word| word.score *= left);
         self.score = rescored;
+    }
+
+    /// Explains the score of what stands behind the best, which were rescored: there the order is
+    /// that of the best messages, and the scores are scaled to stay below those of the best.
+    pub(super) fn put_behind(&mut self, score: f32) {
+        if self.score <= 0.0 {
+            return;
+        }
+        let factor = score / self.score;
+        if (factor - 1.0).abs() > 8.0 * f32::EPSILON {
+            // writing to a String cannot fail
+            let _ = writeln!(self.text, "× {factor:.4} = behind the best {WINDOW}");
+        }
+        self.words.iter_mut().for_each(|word| word.score *= factor);
+        self.score = score;
     }
 }
 

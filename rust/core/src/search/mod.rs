@@ -150,8 +150,8 @@ pub fn explain(
         let (speaker, question) =
             (scorer.speaker_share(document), question_share(catalog, document));
         explanation.rescore(rescored.score, speaker, question);
-    } else if let Some((last, first)) = best.last().zip(behind) {
-        explanation.rescore(explanation.score * last.score / first, 1.0, 1.0);
+    } else if let Some((last, first)) = best.last().zip(behind.filter(|first| *first > 0.0)) {
+        explanation.put_behind(explanation.score * (last.score / first));
     }
     Ok(explanation)
 }

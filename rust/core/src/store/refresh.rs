@@ -140,7 +140,14 @@ impl Store {
             let found = seen.files.binary_search_by(|(file, _)| file.as_str().cmp(path));
             is_below(path, folder) && found.is_err()
         };
-        state.unreadable.retain(|path, _| !is_gone(path));
+        let IndexState { main, unreadable, .. } = &mut *state;
+        unreadable.retain(|path, _| {
+            let is_gone = is_gone(path);
+            if is_gone {
+                main.changes.push(path);
+            }
+            !is_gone
+        });
         state.skipped.retain(|path, _| !is_below(path, folder));
         state.skipped.extend(seen.skipped);
         if folder.is_empty() && is_mostly_new(&state.main, &seen.files, &changed) {
@@ -235,19 +242,20 @@ impl Store {
         if interrupt() {
             return Err(Error::Interrupted);
         }
-        if state.unreadable.remove(path).is_some() {
-            state.main.changes.push(path);
-        }
+        let before = state.unreadable.remove(path);
         state.skipped.remove(path);
         let changed = match read(&mut state.main, self.root(), path, interrupt) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => {
                 note_failure(state, path, error);
-                state.main.changes.push(path);
                 true
             }
             Ok(changed) => changed,
         };
+        // it is tried at each refresh, and mostly fails as before
+        if state.unreadable.get(path) != before.as_ref() {
+            state.main.changes.push(path);
+        }
         if let Some(tools) = &mut state.tools
             && FileKind::of(path) == FileKind::Transcript
             && let Err(Error::Interrupted) = read(tools, self.root(), path, interrupt)
@@ -378,4 +386,29 @@ pub(crate) fn walk(
         walk.files.iter_mut().for_each(|(_, stat)| *stat = clock.truncate(*stat));
         walk
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+
+    #[test]
+    fn a_file_that_stays_unreadable_is_no_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().to_str().unwrap(), StoreOptions::default()).unwrap();
+        drop(store.refresh(&|| false).unwrap());
+        let fails: ReadFile =
+            |_, _, path, _| Err(Error::io("read", path, std::io::Error::other("it is locked")));
+        let mut state = store.write_state(&|| false).unwrap();
+        let revision = state.main.changes.last();
+        store.read_with(&mut state, "a.md", fails, &|| false).unwrap();
+        let failed = state.main.changes.last();
+        assert_eq!(state.main.changes.since(revision).unwrap().len(), 1);
+        store.read_with(&mut state, "a.md", fails, &|| false).unwrap();
+        assert_eq!(state.main.changes.last(), failed);
+        // it is gone now, though the catalog never had it
+        store.apply_walk(&mut state, Walk::default(), "", &|| false).unwrap();
+        assert_eq!(state.main.changes.since(failed), Some(BTreeSet::from(["a.md"])));
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Since version 1.2 opencode keeps the rows of `session`, `message` and `part` in an SQLite database
 //! that it writes while we read. It is opened read-only; a session is read when one of its rows is
-//! newer than all rows were at the last import. Source: `packages/opencode/src/session/session.sql.ts`
+//! newer than all rows were seconds before the last import. Source: `packages/opencode/src/session/session.sql.ts`
 //! of anomalyco/opencode (MIT).
 
 use std::ffi::OsString;
@@ -26,9 +26,14 @@ const EXTENSIONS: [&str; 3] = ["db", "sqlite", "sqlite3"];
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a message that is not finished may still grow, in milliseconds.
 const GROWS_FOR: i64 = 600_000;
+/// How long a row may be written after the time that it has, in milliseconds: it waits for others.
+const COMMITTED_WITHIN: i64 = 10_000;
 /// Bytes that are taken at most to read a byte of a message.
 const READ_BYTE: u64 = 12;
 
+/// How many of the tables that are read are tables: the rows of a view may have no end.
+const TABLES: &str = "SELECT count(*) FROM sqlite_schema
+    WHERE type = 'table' AND name IN ('session', 'message', 'part')";
 /// The sessions with a row from then on.
 const CHANGED: &str =
     "SELECT id, parent_id, directory, title, time_created FROM session WHERE id IN (
@@ -42,7 +47,9 @@ const NEWEST: &str = "SELECT max(
 const MESSAGES: &str = "SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id";
 const MESSAGE: &str = "SELECT data, time_created, max(time_updated, coalesce(
     (SELECT max(time_updated) FROM part WHERE message_id = ?1), 0)) FROM message WHERE id = ?1";
-const SIZE: &str = "SELECT coalesce(sum(length(data)), 0) FROM part WHERE message_id = ?1";
+/// The bytes of a message and its parts.
+const SIZE: &str = "SELECT coalesce((SELECT octet_length(data) FROM message WHERE id = ?1), 0) +
+    coalesce((SELECT sum(octet_length(data)) FROM part WHERE message_id = ?1), 0)";
 const PARTS: &str = "SELECT data FROM part WHERE message_id = ?1 ORDER BY id";
 
 /// Returns whether a file is a database, by its name and its first bytes.
@@ -50,6 +57,8 @@ pub(super) fn is_database(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let mut start = [0; MAGIC.len()];
     extension.is_some_and(|found| EXTENSIONS.contains(&found))
+        // to open a pipe would wait for its writer
+        && path.is_file()
         && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
         && start == *MAGIC
 }
@@ -85,6 +94,8 @@ pub(super) struct Sessions {
     line: Cursor<Vec<u8>>,
     /// The time of its newest row that was read: where the next import begins.
     pub until: i64,
+    /// Whether a message was left out as it may still grow.
+    pub has_growing: bool,
     /// When it was opened, in milliseconds since 1970.
     now: i64,
 }
@@ -99,9 +110,16 @@ impl Sessions {
         let shown = path.to_string_lossy().into_owned();
         let fail = |error| failure(&shown, &error);
         let connection = connect(path).map_err(fail)?;
-        let until = connection.query_row(NEWEST, [], |row| row.get(0)).map_err(fail)?;
+        let tables: i64 = connection.query_row(TABLES, [], |row| row.get(0)).map_err(fail)?;
+        if tables < 3 {
+            return Err(unknown(&shown, "it lacks a table"));
+        }
+        let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0)).map_err(fail)?;
         // a database whose newest row is older is another one
-        let since = since.filter(|&since| since <= until).unwrap_or(i64::MIN);
+        let since = since.filter(|&since| since <= newest).unwrap_or(i64::MIN);
+        let since = since.saturating_sub(COMMITTED_WITHIN);
+        // a row of a clock that was ahead is not to hide those that come
+        let until = newest.min(now);
         let mut sessions = Vec::new();
         {
             let mut changed = connection.prepare(CHANGED).map_err(fail)?;
@@ -116,8 +134,19 @@ impl Sessions {
         }
         sessions.reverse();
         let (limit, session, line) = (limit.clone(), String::new(), Cursor::default());
-        let messages = Vec::new();
-        Ok(Self { connection, path: shown, limit, sessions, session, messages, line, until, now })
+        let (path, messages, has_growing) = (shown, Vec::new(), false);
+        Ok(Self {
+            connection,
+            path,
+            limit,
+            sessions,
+            session,
+            messages,
+            line,
+            until,
+            has_growing,
+            now,
+        })
     }
 
     /// Returns whether nothing is left to read.
@@ -148,20 +177,21 @@ impl Sessions {
     /// Returns a message with its parts; none if it was deleted, or goes on growing.
     fn message(&mut self, id: &str) -> Result<Option<Vec<u8>>> {
         let fail = |error| failure(&self.path, &error);
+        let size: i64 = self.connection.query_row(SIZE, [id], |row| row.get(0)).map_err(fail)?;
+        let needed = (size.max(0) as u64).saturating_mul(READ_BYTE);
+        self.limit.check(&format!("importing {:?}", self.path), needed)?;
         let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
         let found = self.connection.query_row(MESSAGE, [id], row).optional().map_err(fail)?;
         let Some((data, created, updated)): Option<(String, i64, i64)> = found else {
             return Ok(None);
         };
-        let size: i64 = self.connection.query_row(SIZE, [id], |row| row.get(0)).map_err(fail)?;
-        let needed = (data.len() as u64).saturating_add(size.max(0) as u64) * READ_BYTE;
-        self.limit.check(&format!("importing {:?}", self.path), needed)?;
         // what is damaged has no text, and is counted by who reads the line
         let mut info: Value = serde_json::from_str(&data).unwrap_or_default();
         let is_open = info["role"] == "assistant" && info["time"]["completed"].is_null();
         if is_open && info["error"].is_null() && updated.saturating_add(GROWS_FOR) > self.now {
             // the next import takes it, and all that comes behind it
             self.until = self.until.min(created);
+            self.has_growing = true;
             self.messages.clear();
             return Ok(None);
         }
@@ -233,10 +263,16 @@ fn failure(path: &str, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             format!("it is damaged ({error}); import what `opencode export SESSION` writes")
         }
-        _ => format!(
-            "it is no database of opencode, or of a version that is not known ({error}); import \
-             what `opencode export SESSION` writes"
-        ),
+        _ => return unknown(path, &error.to_string()),
     };
+    Error::Format { path: path.to_owned(), line: None, why }
+}
+
+/// Returns that a database has other tables than are known.
+fn unknown(path: &str, what: &str) -> Error {
+    let why = format!(
+        "it is no database of opencode, or of a version that is not known ({what}); import what \
+         `opencode export SESSION` writes"
+    );
     Error::Format { path: path.to_owned(), line: None, why }
 }

@@ -15,7 +15,7 @@ use crate::messages::line_reader::check_encoding;
 use crate::messages::redaction::{Redactions, add_counts};
 use crate::store::import::changed_source::ChangedSource;
 use crate::store::import::context::Context;
-use crate::store::import::ledger;
+use crate::store::import::ledger::{self, Stamp};
 use crate::store::import::opencode_database::{self, Sessions};
 use crate::store::import::report::{Outcome, SourceReport};
 use crate::store::import::session_names::SessionNames;
@@ -121,6 +121,10 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         }
         if let Some(entry) = &mut entry {
             entry.until = Some(sessions.until);
+            if sessions.has_growing {
+                // it is read again even if its host, which may be gone, writes nothing more
+                entry.stamp = Stamp::default();
+            }
             entry.skipped = entry.skipped.take().filter(|_| !had_any);
         }
         Ok(entry)
