@@ -453,6 +453,22 @@ def test_an_import_archives_by_a_rule(
     assert cli.run([*command, "--archive-over", "1GB", "--to", "one.jsonl"]) == 2
 
 
+def test_an_import_is_told_though_nothing_can_be_archived(
+    memory: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(line("A zebra drinks.", "z", "2026-02-01"))
+    monkeypatch.setitem(sys.modules, "tantivy", None)
+    command = ["--root", str(memory), "import", str(log), "--archive-over", "0kb", "--json"]
+    assert cli.run(command) == 2
+    told = capsys.readouterr()
+    assert json.loads(told.out)["new"] == 1
+    assert "commonplace[archive]" in told.err
+
+
 @pytest.mark.linux("unshare")
 def test_a_root_that_can_only_be_read_is_searched(memory: Path) -> None:
     with commonplace.open(memory) as store:
