@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -14,7 +15,9 @@ import tantivy
 
 import commonplace
 from commonplace import QueryError, Store, cli
-from commonplace.engines.archive import ArchiveEngine
+from commonplace._core import archive_rows
+from commonplace.engines import archive
+from commonplace.engines.archive import ArchiveEngine, FileRows
 from commonplace.errors import CommonplaceError
 from tests.test_refuse import run_with_mounts
 
@@ -267,7 +270,7 @@ def test_a_killed_rebuild_is_begun_again(memory: Path, at: int) -> None:
     with commonplace.open(memory) as store:
         store.archive(sessions=["old", "new"])
         before = found(store, "kettle tea river", limit=30)
-    killed = [sys.executable, "-c", KILLED, memory, str(at), "rebuild"]
+    killed = [sys.executable, "-c", KILLED, str(memory), str(at), "rebuild"]
     assert subprocess.run(killed, check=False, timeout=60).returncode in (0, 9)
     with commonplace.open(memory) as store:
         assert found(store, "kettle tea river", limit=30) == before
@@ -336,6 +339,10 @@ NO_LISTS = [
     '{"version": 1, "files": {"a": 5}}',
     json.dumps({"version": 1, "files": {OLD: {"id": 1, "messages": 3}}}),
 ]
+FILE = {
+    "id": 1, "size": 0, "mtime_ns": 0, "messages": 3, "fields": {}, "lengths": {}, "summary": "",
+    "first": None, "last": None,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", NO_LISTS)
@@ -349,6 +356,46 @@ def test_a_list_that_is_no_list_archives_nothing(memory: Path, text: str) -> Non
         assert [(hit.citation, hit.score) for hit in store.search("kettle")] == before
         store.archive(sessions=["old"])
         assert {archived for _, archived in found(store, "kettle old")} == {False, True}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"messages": -3}, {"lengths": {"body": "x"}}, {"fields": None}, {"id": 2}]
+)
+@pytest.mark.parametrize("has_index", [True, False])
+def test_messages_of_a_damaged_list_are_found(
+    memory: Path, wrong: dict[str, object], *, has_index: bool
+) -> None:
+    listed = memory / ".commonplace/archive/files.json"
+    with commonplace.open(memory) as store:
+        before = [(hit.citation, hit.score) for hit in store.search("kettle")]
+        store.archive(sessions=["old", "new"])
+    files = {}
+    for number, path in enumerate((OLD, NEW), 1):
+        stat = (memory / path).stat()
+        files[path] = FILE | {"id": number, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+    files[OLD] |= wrong
+    listed.write_text(json.dumps({"version": 2, "next": 3, "unfinished": False, "files": files}))
+    if not has_index:
+        shutil.rmtree(listed.parent / "index")
+    with commonplace.open(memory) as store:
+        assert [(hit.citation, hit.score) for hit in store.search("kettle")] == before
+
+
+def test_a_file_that_cannot_be_read_leaves_a_rebuilt_archive(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old", "new"])
+
+        def rows(path: str, data: bytes, number: int) -> FileRows:
+            if path == OLD:
+                raise commonplace.StorageError("an input or output error")
+            return archive_rows(path, data, number)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(archive, "archive_rows", rows)
+            assert store.rebuild_archive().sessions == [NEW]
+        assert {archived for _, archived in found(store, "kettle")} == {False, True}
 
 
 def test_the_command(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -404,6 +451,22 @@ def test_an_import_archives_by_a_rule(
     assert cli.run([*command, "--archive-over", "0kb"]) == 0
     assert "archived: 2 transcripts" in capsys.readouterr().out
     assert cli.run([*command, "--archive-over", "1GB", "--to", "one.jsonl"]) == 2
+
+
+def test_an_import_is_told_though_nothing_can_be_archived(
+    memory: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(line("A zebra drinks.", "z", "2026-02-01"))
+    monkeypatch.setitem(sys.modules, "tantivy", None)
+    command = ["--root", str(memory), "import", str(log), "--archive-over", "0kb", "--json"]
+    assert cli.run(command) == 2
+    told = capsys.readouterr()
+    assert json.loads(told.out)["new"] == 1
+    assert "commonplace[archive]" in told.err
 
 
 @pytest.mark.linux("unshare")

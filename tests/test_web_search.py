@@ -8,7 +8,7 @@ import pytest
 
 import commonplace
 from commonplace import Store
-from commonplace.web.score_parts import SESSION, score_parts
+from commonplace.web.score_parts import SESSION, explained_parts, score_parts
 from tests.web_client import Client
 
 
@@ -148,3 +148,11 @@ def test_theme_is_kept(client: Client) -> None:
     assert 'data-theme="dark"' in client.get("/").text
     client.post("/preferences", theme="purple")
     assert 'data-theme="dark"' in client.get("/").text
+
+
+@pytest.mark.parametrize("citation", ["/etc/passwd#L1", "../x.md#L1", "none.md#L1", ""])
+def test_what_is_no_place_of_a_memory_has_no_parts(opened: Store, citation: str) -> None:
+    opened.write("a.md", "The ferry.\n")
+    assert explained_parts(opened, "ferry", "a.md#L1")
+    # a line of the log of hooks may name any place, and breaks no page
+    assert explained_parts(opened, "ferry", citation) == []

@@ -141,20 +141,26 @@ def import_(
         return _import_to(opening, files, hosts, to, keep_secrets=keep_secrets, as_json=as_json)
     if not files and not hosts:
         raise UsageError("say what to import: --claude-code, --all, a folder, files or -")
-    with opened(opening, create=True) as store, import_progress() as advance:
-        report = store.import_sessions(
-            *files, hosts=hosts or (), progress=advance, keep_secrets=keep_secrets
-        )
-        if report.new + report.grown:
-            # indexed now, for else the next prompt of an agent would wait for that
-            store.status()
-        archived = store.archive(older=archive_older, over=archive_over) if has_rule else None
-    if as_json:
-        emit(record(report) | ({"archived": archived.as_dict()} if archived else {}))
-    else:
-        printer().sessions_imported(report)
-        if archived:
-            printer().archived(archived, "archived")
+    with opened(opening, create=True) as store:
+        with import_progress() as advance:
+            report = store.import_sessions(
+                *files, hosts=hosts or (), progress=advance, keep_secrets=keep_secrets
+            )
+            if report.new + report.grown:
+                # indexed now, for else the next prompt of an agent would wait for that
+                store.status()
+        archived = None
+        try:
+            if has_rule:
+                archived = store.archive(older=archive_older, over=archive_over)
+        finally:
+            # what was imported is told, also where it cannot be archived
+            if as_json:
+                emit(record(report) | ({"archived": archived.as_dict()} if archived else {}))
+            else:
+                printer().sessions_imported(report)
+                if archived:
+                    printer().archived(archived, "archived")
     return FOUND if report.new + report.grown + report.unchanged else ERROR
 
 

@@ -210,13 +210,15 @@ class ArchiveEngine:
         return number
 
     def _read(self, path: str, number: int) -> tuple[tuple[int, int], FileRows] | None:
-        """Return size, time and rows of a file; None if it changes meanwhile, or is gone."""
+        """Return size, time and rows of a file; None if it changes meanwhile, is gone, or cannot be
+        read: then the index of the store says why.
+        """
         try:
             before = self._core.stamp(path)
             rows = archive_rows(path, self._core.read_bytes(path), number)
             if self._core.stamp(path) != before:
                 return None
-        except NotFound:
+        except (NotFound, StorageError):
             return None
         return (before[1], before[2]), rows
 
@@ -280,8 +282,11 @@ class ArchiveEngine:
             # unless another process has made it again by the time that this one has the lock
             self._begin()
             self.commit()
-        elif self._list.unfinished and self._index.rows() > self._list.documents:
-            # what a killed move or a lost list has left would count twice
+        elif not self._list.is_list or (
+            self._list.unfinished and self._index.rows() > self._list.documents
+        ):
+            # what a killed move or a lost list has left would count twice, and what the store takes
+            # for archived in a damaged list would be nowhere
             self._drop([])
 
     def _opened(self) -> bool:

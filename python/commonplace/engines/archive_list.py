@@ -31,6 +31,7 @@ class ArchiveList:
         next: The number of the next file; none is used twice.
         deleted: Rows of the index were deleted, which are still counted in it.
         unfinished: A change was begun, and not ended.
+        is_list: What is on the disk is such a list; else no file counts as archived.
         documents: Messages of all files.
         stamp: What changes with the list; None where there is none.
     """
@@ -38,6 +39,7 @@ class ArchiveList:
     def __init__(self, core: _core.Store, side: SideFiles) -> None:
         self._core, self._side = core, side
         self.stamp: object = None
+        self.is_list = True
         self._take({})
 
     def read(self) -> None:
@@ -48,8 +50,9 @@ class ArchiveList:
         try:
             known = orjson.loads(self._text() or b"{}")
         except orjson.JSONDecodeError:
-            known = {}
-        self._take(known if _is_list(known) else {})
+            known = None
+        self.is_list = _is_list(known)
+        self._take(known if self.is_list else {})
         self.stamp = stamp
 
     def has_changed(self) -> bool:
@@ -115,14 +118,22 @@ class ArchiveList:
 def _is_list(known: Any) -> bool:
     """Say whether this is a list of archived files, as it is written here."""
     files = known.get("files", {}) if isinstance(known, dict) else None
-    numbers = dict.fromkeys(("id", "size", "mtime_ns", "messages"), int)
-    kinds = {**numbers, "fields": dict, "lengths": dict}
     return (
         isinstance(files, dict)
         and isinstance(known.get("next", 1), int)
-        and all(
-            isinstance(file, dict)
-            and all(isinstance(file.get(name), kind) for name, kind in kinds.items())
-            for file in files.values()
-        )
+        and all(map(_is_file, files.values()))
+        and len({file["id"] for file in files.values()}) == len(files)
+    )
+
+
+def _is_file(file: Any) -> bool:
+    """Say whether these are a number, stamps and counts of an archived file."""
+    if not isinstance(file, dict):
+        return False
+    counts = [file.get(name) for name in ("id", "size", "messages")]
+    for name in ("fields", "lengths"):
+        table = file.get(name)
+        counts += table.values() if isinstance(table, dict) else [None]
+    return isinstance(file.get("mtime_ns"), int) and all(
+        isinstance(count, int) and count >= 0 for count in counts
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from commonplace.errors import NotFound, QueryError
+from commonplace.errors import NotFound, QueryError, Refused
 
 if TYPE_CHECKING:
     from commonplace._core import Explanation
@@ -58,10 +58,10 @@ def score_parts(explained: Explanation, query: str = "") -> list[ScorePart]:
 
 
 def explained_parts(store: Store, query: str, citation: str) -> list[ScorePart]:
-    """Return the parts of the score of what is cited; none where it is gone, or archived."""
+    """Return the parts of the score of what is cited; none where it is in no index."""
     try:
         return score_parts(store.explanation(query, citation), query)
-    except (NotFound, QueryError):
+    except (NotFound, QueryError, Refused):
         return []
 
 
