@@ -157,13 +157,13 @@ fn a_message_that_nobody_finishes_is_taken_though_nothing_is_written() {
     let host = Host::new();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64;
     // it counts as finished within seconds
-    let then = now - 600_000 + 2_000;
+    let then = now - 600_000 + 3_000;
     host.session("ses_df8dece52ffeqfWLtP4WXoX9pj", None, then);
     host.message("ses_df8dece52ffeqfWLtP4WXoX9pj", &id(1), "What is tea?", then, None);
     host.message("ses_df8dece52ffeqfWLtP4WXoX9pj", &id(2), "A", then, None);
     host.import();
     assert_eq!(host.texts(), ["What is tea?"]);
-    std::thread::sleep(Duration::from_millis(2_100));
+    std::thread::sleep(Duration::from_millis(3_100));
     host.import();
     assert_eq!(host.texts(), ["A", "What is tea?"]);
     assert_eq!(host.import().unread, 1);
