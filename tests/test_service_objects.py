@@ -36,8 +36,8 @@ from commonplace.errors import (
     Refused,
     StorageError,
 )
+from commonplace.service.manifest import MOST_SEGMENTS, Manifest, first_rewritten
 from commonplace.service.objects import ObjectsUnavailable
-from commonplace.service.replica import MOST_SEGMENTS, Manifest, first_rewritten
 from commonplace.service.replicas import Replicas
 from commonplace.service.s3 import S3Objects
 from commonplace.service.tokens import tenant_key
