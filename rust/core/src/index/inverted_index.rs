@@ -11,7 +11,8 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
-use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon, WordEntry};
+use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+use crate::index::dictionary::word_counts::WordEntry;
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::codec::{Impact, Posting};
 use crate::index::postings::impacts::{encode_with_impacts, impact_of};

@@ -13,7 +13,9 @@ use rustc_hash::FxHashMap;
 use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
 use crate::index::dictionary::interner::Interner;
 use crate::index::dictionary::token_cache::TokenCache;
-use crate::index::dictionary::word_counts::{CountedText, DocumentCounts, FieldCount, WordSlots};
+use crate::index::dictionary::word_counts::{
+    CountedText, DocumentCounts, FieldCount, WordEntry, WordSlots,
+};
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::tf_profiles::{TfProfiles, VariantCounts};
 use crate::text::language::detection::{DOCUMENT_MARGIN, vote_of};
@@ -29,16 +31,6 @@ pub struct AnalyzedDocument {
     pub concepts: Vec<(u32, u32)>,
     /// Terms in each field.
     pub lengths: Lengths,
-}
-
-/// The concept of a word, and which of its variants the word is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct WordEntry {
-    /// The concept.
-    pub concept: u32,
-    /// The number of the variant within the concept.
-    pub variant: u32,
 }
 
 /// No word, or no stem.

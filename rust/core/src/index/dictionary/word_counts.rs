@@ -4,9 +4,18 @@
 //! counted by itself, and a document is made of the counts of its texts.
 
 use crate::index::bm25f::{FIELDS, Field, Lengths};
-use crate::index::dictionary::lexicon::WordEntry;
 use crate::text::language::detection::Votes;
 use crate::text::language::readings::LanguageId;
+
+/// The concept of a word, and which of its variants the word is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct WordEntry {
+    /// The concept.
+    pub concept: u32,
+    /// The number of the variant within the concept.
+    pub variant: u32,
+}
 
 /// The counts of a text as it is read in one language, with the numbers of one lexicon.
 #[derive(Debug, Clone, Default)]

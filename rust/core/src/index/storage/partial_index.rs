@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::index::bm25f::Lengths;
-use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon, WordEntry};
+use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+use crate::index::dictionary::word_counts::WordEntry;
 use crate::index::postings::tf_profiles::VariantCounts;
 
 /// A concept in the upper half and its profile in the lower half: keys sort as numbers.

@@ -6,7 +6,7 @@
 //! still reach the threshold.
 
 use crate::index::postings::codec::{BLOCK, BLOCKS_PER_SUPERBLOCK};
-use crate::index::topk::term_scorer::{SuperblockScorer, TermScorer};
+use crate::index::topk::term_scorer::{Candidate, SuperblockScorer, TermScorer};
 use crate::index::topk::upper_bound::UpperBound;
 
 /// The lists of a query in one superblock after the other.
@@ -20,9 +20,6 @@ pub(crate) struct MaxScore<'c, 'a> {
     /// Spare buffer for the candidates of a block.
     found: [Candidate; BLOCK],
 }
-
-/// The upper bound of a document, and its offset in the superblock.
-pub(crate) type Candidate = (UpperBound, usize);
 
 /// A list in the open superblock.
 struct OpenList<'c, 'a> {

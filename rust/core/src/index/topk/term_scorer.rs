@@ -7,8 +7,10 @@ use crate::index::postings::codec::{
     BLOCK, BLOCKS_PER_SUPERBLOCK, Impact, Posting, SUPERBLOCK, profile_code,
 };
 use crate::index::postings::reader::{BlockMaxima, PostingList, Superblock};
-use crate::index::topk::maxscore::Candidate;
 use crate::index::topk::upper_bound::UpperBound;
+
+/// The upper bound of a document, and its offset in the superblock.
+pub(crate) type Candidate = (UpperBound, usize);
 
 /// One term of a query.
 pub struct TermScorer<'a> {
