@@ -6,7 +6,7 @@ use std::fs;
 
 use commonplace_core::catalog::extract::Corpus;
 use commonplace_core::catalog::{Catalog, DocMeta, FileMeta};
-use commonplace_core::files::root::Root;
+use commonplace_core::files::root::{Root, Stat};
 use commonplace_core::index::bm25f::Weights;
 use proptest::prelude::*;
 
@@ -66,7 +66,11 @@ impl World {
 
     fn told(catalog: &Catalog) -> Told {
         let text = |label: u32| catalog.labels.text(label).to_owned();
-        let file = |file: &FileMeta| (FileMeta { summary: 0, ..file.clone() }, text(file.summary));
+        // whether its change time proves anything depends on how long ago it was written
+        let file = |file: &FileMeta| {
+            let stat = Stat { ctime_ns: 0, ..file.stat };
+            (FileMeta { summary: 0, stat, ..file.clone() }, text(file.summary))
+        };
         let doc = |number: usize| {
             let doc = catalog.docs[number];
             let labels = [doc.trail, doc.role, doc.session, doc.category].map(text);
