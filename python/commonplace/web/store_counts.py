@@ -1,6 +1,7 @@
 """Counts of a store for the health screen: what the index holds, and its growth by month.
 
-A count goes over all files. One that takes long is made anew in a thread, while the last is shown.
+A count goes over all files. One that takes long is shown while a thread makes the next: stale while
+revalidating (RFC 5861).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 FRESH = 10.0
 """Seconds for which a count is shown again although files have changed."""
 AT_ONCE = 0.02
-"""Seconds that a page waits for a count, as long as the last one took."""
+"""A page waits for a new count where the last one took at most so many seconds."""
 MONTHS = 36
 """Months that a plot shows."""
 DAY = 86_400
@@ -64,7 +65,7 @@ class StoreCounts:
             if last is None or (self._is_old(last) and last.seconds <= AT_ONCE):
                 last = self._last = self._count()
             elif self._is_old(last) and self._thread is None:
-                self._thread = Thread(target=self._count_aside, daemon=True)
+                self._thread = Thread(target=self._count_in_background, daemon=True)
                 self._thread.start()
             return last
 
@@ -72,7 +73,7 @@ class StoreCounts:
         changed = self._frame.store.revision() != count.revision
         return changed and time.time() - count.time >= FRESH
 
-    def _count_aside(self) -> None:
+    def _count_in_background(self) -> None:
         try:
             # a store that is closed meanwhile needs no count
             with suppress(CommonplaceError):
