@@ -28,6 +28,7 @@ ROWS = [
         "stamp",
         "transcript",
     },
+    {"settings"},
     {"engines"},
     {"files", "progress"},
     {"sessions"},

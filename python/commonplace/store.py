@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from commonplace.protocols import Embedder
     from commonplace.recall.hybrid import HybridHits
     from commonplace.search_filter import FilterFields
+    from commonplace.settings import Settings
     from commonplace.timestamps import When
 
     Unit = Literal["turn", "message"]
@@ -270,6 +271,8 @@ class Store(Erasure):
 
         The files stay where they are, and are read, grepped and cited as before; a search asks both
         and says which hits come from the archive. A file that changes is indexed in memory again.
+        Without `older`, `sessions` and `over` it is what the rule in the `settings` says, if there
+        is one.
 
         Args:
             older: Sessions whose last message is older; text such as `90d` will do.
@@ -280,6 +283,7 @@ class Store(Erasure):
         Raises:
             CommonplaceError: tantivy is not installed (`pip install 'commonplace[archive]'`).
             QueryError: There is no such session.
+            FormatError: The settings cannot be read; the message names the line.
             Busy: Another process changes the archive.
 
         >>> import commonplace, tempfile
@@ -296,7 +300,35 @@ class Store(Erasure):
         """
         if over is not None and over < 0:
             raise ValueError("over is a number of bytes from 0 up")
+        if older is None and over is None and not sessions and (rule := self.settings().archive):
+            return self._made_archive().by_rule(rule, dry_run=dry_run)
         return self._made_archive().move(older=older, sessions=sessions, over=over, dry_run=dry_run)
+
+    def archive_by_rule(self) -> Archived | None:
+        r"""Archive what the rule in the `settings` says, unless that was done within a day.
+
+        `commonplace import` and the import of the page call it when they have ended. Opening and
+        searching archive nothing.
+
+        Returns:
+            What was archived; None if there is no rule, or it is not due.
+
+        Raises:
+            CommonplaceError: As for `archive`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.transcript("s").append({"role": "user", "content": "Green tea."})
+        >>> store.archive_by_rule()
+        >>> with store.side_files().handle("settings.toml", "a") as file:
+        ...     _ = file.write(b'[archive]\nover = "0MB"\n')
+        >>> store.archive_by_rule().sessions
+        ['s/messages.jsonl']
+        >>> store.archive_by_rule()
+        """
+        rule = self.settings().archive
+        is_due = bool(rule) and self._made_archive().is_due(rule)
+        return self._made_archive().by_rule(rule) if is_due else None
 
     def restore_archived(self, sessions: Sequence[str] = ()) -> Archived:
         r"""Index archived transcripts in memory again; the opposite of `archive`.
@@ -531,6 +563,20 @@ class Store(Erasure):
         )
 
     # Upkeep
+
+    def settings(self) -> Settings:
+        """Return what `.commonplace/settings.toml` says; the defaults where there is no such file.
+
+        Raises:
+            FormatError: It cannot be read; the message names the line.
+
+        >>> import commonplace, tempfile
+        >>> bool(commonplace.open(tempfile.mkdtemp()).settings().archive)
+        False
+        """
+        from commonplace.settings import read_settings
+
+        return read_settings(self.side_files())
 
     def status(self) -> Status:
         """Return the state of the store in numbers."""

@@ -52,16 +52,9 @@ def excluded(text: str) -> tuple[str, int, int]:
 
 def byte_size(text: str) -> int:
     """Return a number of bytes given on the command line."""
-    units = {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "b": 1}
-    number = text.strip().lower()
-    unit = next((unit for unit in units if number.endswith(unit)), "")
-    try:
-        value = float(number.removesuffix(unit)) * units.get(unit, 1)
-    except ValueError:
-        value = -1.0
-    if 0 <= value < 2**63:
-        return int(value)
-    raise ValueError(f"{text!r} is no size such as 2GB or 500MB")
+    from commonplace.settings import byte_size as parsed
+
+    return parsed(text)
 
 
 # The shell functions that complete a path and a session (`commonplace.cli.completion`)

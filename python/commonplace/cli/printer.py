@@ -367,8 +367,8 @@ class Printer:
         count = f"{len(done.sessions):,} transcripts with {done.messages:,} messages"
         self.line(f"{what}: {count}, {size(done.bytes)}" if done.sessions else what)
 
-    def status(self, status: Status) -> None:
-        """Print the state of a store."""
+    def status(self, status: Status, archive_rule: str) -> None:
+        """Print the state of a store, and which sessions are archived by rule."""
         self.line("root          ", (status.root, "cyan"))
         self.line(f"notes         {status.notes:,} with {status.sections:,} sections")
         self.line(f"transcripts   {status.transcripts:,} with {status.messages:,} messages")
@@ -393,6 +393,8 @@ class Printer:
                 f"archived      {status.archived:,} transcripts,"
                 f" {status.archived_messages:,} messages"
             )
+        if archive_rule:
+            self.line("archive rule  ", archive_rule)
         if status.hidden:
             some = ", ".join(status.hidden[:5]) + (", …" if len(status.hidden) > 5 else "")
             folders = "folder" if len(status.hidden) == 1 else "folders"

@@ -17,6 +17,7 @@ from commonplace.cli.output import (
     screen,
 )
 from commonplace.cli.parser import JSON, RootOptions, UsageError, command
+from commonplace.errors import CommonplaceError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -208,7 +209,17 @@ def status(opening: RootOptions, *, as_json: bool) -> int:
     """Show how many files, sections and messages there are."""
     with opened(opening) as store:
         state = store.status()
-    emit(record(state)) if as_json else printer().status(state)
+        rule, problem = "", ""
+        try:
+            rule = str(store.settings().archive)
+        except CommonplaceError as error:
+            problem = str(error)
+    if as_json:
+        emit(record(state) | {"archive_rule": rule or None})
+    else:
+        printer().status(state, rule)
+    if problem:
+        printer().warn(problem)
     return FOUND
 
 

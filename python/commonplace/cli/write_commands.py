@@ -153,13 +153,15 @@ def import_(
         try:
             if has_rule:
                 archived = store.archive(older=archive_older, over=archive_over)
+            else:
+                archived = store.archive_by_rule()
         finally:
             # what was imported is told, also where it cannot be archived
             if as_json:
                 emit(record(report) | ({"archived": archived.as_dict()} if archived else {}))
             else:
                 printer().sessions_imported(report)
-                if archived:
+                if archived and (has_rule or archived.sessions):
                     printer().archived(archived, "archived")
     return FOUND if report.new + report.grown + report.unchanged else ERROR
 
@@ -292,13 +294,19 @@ def archive(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Move the index of old sessions from memory to the disk; their files stay as they are."""
+    """Move the index of old sessions from memory to the disk; their files stay as they are.
+
+    Which they are, the options say, else the rule in .commonplace/settings.toml.
+    """
     is_rule = older is not None or over is not None
-    if not (is_rule or sessions or restore or rebuild):
-        raise UsageError("say what to archive: --older 90d, --session 0198c1d2, --over 2GB")
     if (restore or rebuild) and (is_rule or dry_run or (rebuild and (restore or sessions))):
         raise UsageError("--restore goes with --session alone, and --rebuild with nothing else")
     with opened(opening) as store:
+        if not (is_rule or sessions or restore or rebuild or store.settings().archive):
+            what = "--older 90d, --session 0198c1d2, --over 2GB"
+            raise UsageError(
+                f"say what to archive: {what}, or a rule in .commonplace/settings.toml"
+            )
         if restore:
             done = store.restore_archived(sessions)
         elif rebuild:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace._core import QueryNames
 from commonplace.engines.archive import ArchiveEngine
+from commonplace.engines.archive_list import FOLDER
 from commonplace.engines.archive_queries import languages_of
 from commonplace.engines.search import search
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, NotFound, QueryError
 from commonplace.locks import Lock
+from commonplace.settings import WHERE
 from commonplace.timestamps import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace._core import Hits, SearchFilter
+    from commonplace.settings import ArchiveRule
     from commonplace.store import Store
     from commonplace.timestamps import When
 
+# The file that says which rule was applied last, and when; and how long that suffices: an hour less
+# than a day, so that an import each day finds it due
+RULE, RULE_SECONDS = "rule", 23 * 3600
 # Bytes of text after which what was added so far is committed
 BATCH = 1 << 30
 
@@ -138,6 +146,27 @@ class Archive:
             held = {path: (path, number, count) for path, number, count in archived}
             return self._done([held[one.path] for one in chosen if one.path in held])
 
+    def by_rule(self, rule: ArchiveRule, *, dry_run: bool = False) -> Archived:
+        """Archive what the settings say."""
+        try:
+            done = self.move(
+                older=rule.older, sessions=rule.sessions, over=rule.over, dry_run=dry_run
+            )
+        except QueryError as error:
+            raise QueryError(f"{WHERE}, [archive] sessions: {error}") from error
+        if not dry_run:
+            self._store.side_files(FOLDER).replace(RULE, [_text(rule)])
+        return done
+
+    def is_due(self, rule: ArchiveRule) -> bool:
+        """Say whether this very rule was not applied within a day."""
+        try:
+            with self._store.side_files(FOLDER).handle(RULE, "r") as file:
+                age = time.time() - os.fstat(file.fileno()).st_mtime
+                return file.readall() != _text(rule) or not 0 <= age < RULE_SECONDS
+        except NotFound:
+            return True
+
     def restore(self, sessions: Sequence[str] = ()) -> Archived:
         """Bring sessions back to the index of the store; all of them if none is named."""
         with self._lock:
@@ -225,3 +254,7 @@ class Archive:
             # what was committed is archived; the rest stays in the index
             engine.rollback()
             raise
+
+
+def _text(rule: ArchiveRule) -> bytes:
+    return f"{rule}\n".encode()

@@ -76,6 +76,7 @@ class ImportRun:
         report, error = None, ""
         try:
             report = self._store.import_sessions(hosts=[host])
+            self._store.archive_by_rule()
         except BaseException as failure:
             error = str(failure) or type(failure).__name__
             if not isinstance(failure, (CommonplaceError, OSError, ValueError)):
