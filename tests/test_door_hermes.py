@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 import commonplace
+from commonplace.cli import run
 from commonplace.doors.hermes import HermesMemory
+from commonplace.doors.hermes_plugin import add_provider, drop_provider, provider_of
 from commonplace.doors.plugins import write_plugin
 
 FACT = "The staging server Zephyr-9 listens on port 4711."
@@ -85,6 +90,133 @@ assert manager.flush_pending(30)
 print(manager.handle_tool_call("memory_status", {}))
 manager.shutdown_all()
 """
+
+
+SETTINGS = [
+    "",
+    "memory:\n",
+    "memory: # mine\nmodel: small\n",
+    "memory: {}",
+    "memory: {memory_enabled: true}\n",
+    "# mine\nmemory:\n    # of characters\n    memory_char_limit: 9 # best\nmodel: small",
+    'memory:\n  provider: ""\n',
+    "memory:\n  provider:\n  memory_enabled: true\n",
+    "# nothing yet\n",
+    "model: small\r\nmemory:\r\n  memory_enabled: true\r\n",
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("COMMONPLACE_ROOT", "HERMES_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_the_provider_is_chosen_and_all_else_stays(text: str, home: Path) -> None:
+    settings = home / ".hermes" / "config.yaml"
+    settings.parent.mkdir()
+    if text:
+        settings.write_bytes(text.encode())
+    assert run(["install", "hermes"]) == 0
+    before = yaml.safe_load(text) or {}
+    chosen = {**before, "memory": {**(before.get("memory") or {}), "provider": "commonplace"}}
+    assert yaml.safe_load(settings.read_text()) == chosen
+    assert set(re.findall("#.*", text)) == set(re.findall("#.*", settings.read_text()))
+    wired = {path: path.read_bytes() for path in home.rglob("*.*") if path.is_file()}
+    assert run(["install", "hermes"]) == 0
+    assert wired == {path: path.read_bytes() for path in home.rglob("*.*") if path.is_file()}
+    # Python leaves this beside a plugin that was loaded
+    compiled = home / ".hermes/plugins/commonplace/__pycache__/__init__.cpython-311.pyc"
+    compiled.parent.mkdir()
+    compiled.touch()
+    assert run(["uninstall", "hermes"]) == 0
+    left = [*(home / ".hermes").rglob("*")]
+    assert left == ([settings] if text else [])
+    assert not text or settings.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("memory:\n  provider: mem0\n", "memory.provider is 'mem0'"),
+        ("a: [1\n", "line 2, column 1: "),
+        ("a: 1\nb: \t1\n- x", "line 2, column 4: "),
+        ("[1]", "line 1, column 1: a mapping is expected"),
+        ("memory: [1]", "line 1, column 1: a mapping is expected"),
+        ('{"a": 1}', "memory.provider cannot be edited here"),
+        ("a: \x01", "control characters|special characters"),
+        ("[" * 5000, "deep|line 1"),
+    ],
+)
+def test_settings_that_cannot_be_changed_are_refused(text: str, said: str, home: Path) -> None:
+    with pytest.raises(ValueError, match=said):
+        add_provider(text)
+    settings = home / ".hermes" / "config.yaml"
+    settings.parent.mkdir()
+    settings.write_text(text)
+    assert run(["install", "hermes"]) == 2
+    assert [*settings.parent.iterdir()] == [settings]
+    assert settings.read_text() == text
+
+
+def test_what_others_write_since_stays_and_no_provider_is_chosen() -> None:
+    text = add_provider("model: small\n") + "toolsets: [web] # mine\n"
+    assert provider_of(text) == "commonplace"
+    left = drop_provider(text)
+    assert provider_of(left) == ""
+    assert left.endswith("toolsets: [web] # mine\n")
+    assert drop_provider(left) == left
+
+
+def test_hermes_has_no_projects(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "hermes", "--project"]) == 2
+    assert "leave --project out" in capsys.readouterr().err
+    assert not [*home.iterdir()]
+
+
+def status(home: Path, said: str) -> None:
+    """Let `hermes memory status` say something."""
+    (home / "bin").mkdir(exist_ok=True)
+    (home / "bin" / "hermes").write_text(f"#!{sys.executable}\nprint({said!r})\n")
+    (home / "bin" / "hermes").chmod(0o755)
+
+
+def test_doctor_asks_hermes(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def found(code: int) -> dict[str, Any]:
+        capsys.readouterr()
+        assert run(["doctor", "--json"]) == code
+        hosts = json.loads(capsys.readouterr().out)["hosts"]
+        return next(one for one in hosts if one["host"] == "hermes")
+
+    monkeypatch.setenv("PATH", str(home / "bin"))
+    assert not found(1)["wired"]
+    assert run(["install", "hermes"]) == 0
+    assert "it does not start" in found(2)["problem"]
+    status(home, "Plugin:    NOT installed ✗")
+    assert "pip install commonplace" in found(2)["problem"]
+    status(home, "Status:    available ✓")
+    assert "Hermes has it as its memory" in found(0)["detail"]
+
+
+@pytest.mark.hosts
+def test_hermes_itself_says_that_it_has_the_memory(home: Path) -> None:
+    if not HERMES.is_dir():
+        pytest.skip("no Hermes here: make test-hosts")
+    assert run(["--root", str(home / "memory"), "install", "hermes"]) == 0
+    done = subprocess.run(
+        [sys.executable, "-c", "from hermes_cli.main import main; main()", "memory", "status"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(HERMES)},
+    )
+    assert "available ✓" in done.stdout
 
 
 @pytest.mark.hosts

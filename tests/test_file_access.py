@@ -101,6 +101,8 @@ ALLOWED = {
     "doors/settings_file.py": (
         {
             "exists",
+            "glob",
+            "is_dir",
             "iterdir",
             "mkdir",
             "os.fchmod",

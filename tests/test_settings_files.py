@@ -202,6 +202,9 @@ def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, text: str, wher
     file.path.write_text(text)
     with pytest.raises(FormatError, match=re.escape(where)):
         file.install()
+    with pytest.raises(FormatError) as told:
+        file.with_entries()
+    assert str(told.value).count(str(file.path)) == 1
     assert [path.name for path in file.path.parent.iterdir()] == [file.path.name]
     assert file.path.read_text() == text
 
@@ -233,7 +236,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("host", NAMES)
+@pytest.mark.parametrize("host", [name for name in NAMES if find_host(name).settings.mcp[0]])
 @pytest.mark.parametrize("json_text", ["", '{\n  "mcpServers": {"a": {}}, // mine\n}\n'])
 @pytest.mark.parametrize("toml_text", ["", TOML, TOML.rstrip(), TOML.replace("\n", "\r\n"), "\n\n"])
 def test_all_files_of_a_host_come_back(

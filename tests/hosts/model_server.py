@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 Event = tuple[str, dict[str, Any]]
 # how the answer of a tool is marked in the requests of these APIs
 RESULTS = (b'"tool_result"', b'"function_call_output"', b'"functionResponse"')
+# Claude Code offers most tools of a server when they were searched for
+SEARCH_FOR_TOOLS = "ToolSearch"
+FOUND_TOOL = r'"tool_name": "(\w+)"'
 
 
 class ToolCall(NamedTuple):
@@ -143,8 +146,16 @@ class ModelServer(ThreadingHTTPServer):
 
     def answer_to(self, body: bytes) -> Answer:
         """Return what the model says to a request."""
-        if self._call is None or any(mark in body for mark in RESULTS):
+        request, call = json.loads(body), self._call
+        if call is None:
             return self._answer
-        offered = json.dumps(json.loads(body).get("tools", []))
-        found = re.search(rf'"(\w*{self._call.server}(_+{self._call.tool})?)"', offered)
-        return self._call._replace(name=found[1]) if found else self._answer
+        offered = json.dumps(request.get("tools", []))
+        name = re.search(rf'"(\w*{call.server}(_+{call.tool})?)"', offered)
+        if not any(mark in body for mark in RESULTS):
+            if name is None and f'"{SEARCH_FOR_TOOLS}"' in offered:
+                wanted = {"query": f"{call.server} {call.tool}"}
+                return ToolCall("", SEARCH_FOR_TOOLS, wanted, SEARCH_FOR_TOOLS)
+            return call._replace(name=name[1]) if name else self._answer
+        found = re.findall(FOUND_TOOL, json.dumps(request.get("messages", [])[-1:]))
+        named = [one for one in found if one.endswith(f"__{call.tool}")]
+        return call._replace(name=named[0]) if named else self._answer

@@ -131,9 +131,12 @@ def _settings_files(
     root = opening.root or (None if project else os.environ.get("COMMONPLACE_ROOT"))
     # what a project has is shared with others, whose programs lie elsewhere
     program = "commonplace" if project else _program()
-    return installed_files(
-        host, program, root, project, with_mcp=True, min_confidence=min_confidence
-    )
+    try:
+        return installed_files(
+            host, program, root, project, with_mcp=True, min_confidence=min_confidence
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _emit_changed(changed: list[SettingsFile], **more: str) -> int:

@@ -328,7 +328,7 @@ MIN_CONFIDENCE = argument(
     metavar="C",
     help="Inject nothing below this confidence, from 0 to 1. Default: 0.4.",
 )
-HOST = argument("host", help="claude-code, codex, gemini, opencode, cursor or vscode.")
+HOST = argument("host", help="claude-code, codex, gemini, opencode, cursor, vscode or hermes.")
 IN_PROJECT = argument(
     "--project",
     dest="in_project",

@@ -10,9 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from commonplace.doors.hermes_plugin import FOLDER, NAME, SETTINGS, provider_of
 from commonplace.doors.hook_entries import installed_commands
 from commonplace.doors.hosts.host import Host
-from commonplace.doors.install import folder, hooks_file, mcp_path
+from commonplace.doors.install import folder, hooks_file, is_provider, mcp_path
 from commonplace.doors.mcp_entries import installed_server
 from commonplace.doors.opencode_plugin import plugin_command
 from commonplace.doors.settings_file import read_settings
@@ -42,6 +43,8 @@ def check(host: Host, project: Path | None) -> list[Finding]:
 
 
 def _check(host: Host, project: Path | None) -> list[Finding]:
+    if is_provider(host):
+        return [] if project else [_check_provider(host)]
     found = [_check_hooks(host, project)] if host.events else []
     path = mcp_path(host, folder(host, project), in_project=project is not None)
     try:
@@ -132,6 +135,29 @@ def _check_server(command: list[str], project: Path | None) -> tuple[str, str]:
     return "", f"answers in {milliseconds} ms: {len(tools)} tools ({names})"
 
 
+def _check_provider(host: Host) -> Finding:
+    """Ask Hermes whether it can use the plugin, which it loads in its own environment."""
+    own = folder(host, None)
+    place = own / SETTINGS
+    try:
+        chosen = provider_of(read_settings(place) or "")
+    except (ValueError, OSError) as error:
+        return Finding(host, place, wired=False, problem=str(error))
+    if chosen != NAME:
+        is_left = read_settings(own / FOLDER / "plugin.yaml") is not None
+        detail = f"not wired: memory.provider is {chosen!r}" if is_left else "not wired"
+        return Finding(host, place, wired=False, detail=detail)
+    problem, out, milliseconds = _run(["hermes", "memory", "status"], [], None)
+    detail = f"Hermes has it as its memory, and says so in {milliseconds} ms"
+    if b"available \xe2\x9c\x93" in out:
+        problem = ""
+    elif out:
+        problem = "Hermes cannot use the plugin: pip install commonplace in its environment"
+    else:
+        problem = f"`hermes memory status`: {problem or 'it says nothing'}"
+    return Finding(host, place, wired=True, problem=problem, detail=detail)
+
+
 def _lists_tools(answer: dict[str, Any]) -> bool:
     result = answer.get("result")
     return isinstance(result, dict) and isinstance(result.get("tools"), list)
@@ -173,4 +199,4 @@ def _parsed(text: bytes) -> Any:
         return None
 
 
-_KNOWN = ("HOME", "PATH", "LANG", "LC_ALL", "COMMONPLACE_ROOT")
+_KNOWN = ("HOME", "PATH", "LANG", "LC_ALL", "COMMONPLACE_ROOT", "HERMES_HOME")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.doors.hook import PROMPT_BUDGET, memory_root
 from commonplace.doors.mcp.tools import MemoryTools
 from commonplace.doors.names import encode
-from commonplace.doors.recalled import recalled_text
+from commonplace.doors.recalled import MIN_CONFIDENCE, recalled_text
 from commonplace.errors import CommonplaceError
 from commonplace.store import open as open_store
 from commonplace.tools import tools_for
@@ -34,10 +34,11 @@ class HermesMemory:
 
     Args:
         root: Of the memory; what a bare command means at home, if none is given.
+        min_confidence: The least confidence of a hit that is put before a prompt.
     """
 
-    def __init__(self, root: str | None = None) -> None:
-        self._root = root
+    def __init__(self, root: str | None = None, *, min_confidence: float = MIN_CONFIDENCE) -> None:
+        self._root, self._min_confidence = root, min_confidence
         self._tools = MemoryTools(self._open)
         self._toolset = tools_for(self._tools)
         self._session = ""
@@ -66,7 +67,9 @@ class HermesMemory:
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Return what fits a prompt, of its own session none; mostly nothing."""
-        return recalled_text(self._tools.store, query, PROMPT_BUDGET, self.path(session_id))
+        return recalled_text(
+            self._tools.store, query, PROMPT_BUDGET, self.path(session_id), self._min_confidence
+        )
 
     def sync_turn(
         self,

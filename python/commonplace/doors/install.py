@@ -6,6 +6,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
+from commonplace.doors.hermes_plugin import hermes_files
 from commonplace.doors.hook import memory_root
 from commonplace.doors.hook_entries import add_hooks, drop_hooks, hook_command
 from commonplace.doors.hosts.host import Host
@@ -56,8 +57,13 @@ def installed_files(
         project: The folder of the project, whose memory it is; None for those of the user.
         with_mcp: Name the MCP server too.
         min_confidence: The least confidence of a hit that is injected, in place of the default.
+
+    Raises:
+        ValueError: The host has no settings of a project.
     """
     own = folder(host, project)
+    if is_provider(host):
+        return hermes_files(own, str(Path(root).absolute()) if root else None, min_confidence)
     skill = OwnFile(_skills(host, project) / "commonplace" / "SKILL.md", skill_text())
     mcp = _mcp_file(host, program, root, own, in_project=project is not None)
     if not host.events:
@@ -96,8 +102,19 @@ def _mcp_file(
     )
 
 
+def is_provider(host: Host) -> bool:
+    """Say whether a host has the memory as a plugin alone: neither by hooks nor by a server."""
+    return not host.events and not host.settings.mcp[0]
+
+
 def folder(host: Host, project: Path | None) -> Path:
-    """Return the folder in which a host has its settings."""
+    """Return the folder in which a host has its settings.
+
+    Raises:
+        ValueError: It has none in a project.
+    """
+    if project and is_provider(host):
+        raise ValueError(f"{host.title} has no settings of a project; leave --project out")
     if project:
         return project / host.settings.project_folder
     named = _named_folder(host)

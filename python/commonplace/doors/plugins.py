@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace._core import __version__
+from commonplace.doors.hermes_plugin import ABOUT, NAME, plugin_texts
 from commonplace.doors.hook_entries import add_hooks, hook_command
 from commonplace.doors.hosts import find_host
 from commonplace.doors.install import skill_text
@@ -14,25 +15,9 @@ from commonplace.errors import Refused
 
 WITH_HOOKS = ("claude-code", "codex")
 FORMS = (*WITH_HOOKS, "agent-plugins", "hermes")
-NAME = "commonplace"
-ABOUT = "Memory of earlier sessions and notes: captured by itself, recalled where it fits."
 # the schemas that a reader of this form looks for
 SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
 PLUGIN = "plugin"
-# Hermes loads this in its own environment, by the folder in which it lies
-HERMES_PLUGIN = '''"""Memory provider of commonplace for Hermes Agent."""
-
-from agent.memory_provider import MemoryProvider
-from commonplace.doors.hermes import HermesMemory
-
-
-class Provider(HermesMemory, MemoryProvider):
-    """The memory of commonplace."""
-
-
-def register(ctx):
-    ctx.register_memory_provider(Provider())
-'''
 
 
 def plugin_files(
@@ -49,8 +34,7 @@ def plugin_files(
     ['mcp.json', 'plugin.json', 'skills/commonplace/SKILL.md']
     """
     if form == "hermes":
-        described = f"name: {NAME}\nversion: {__version__}\ndescription: {json.dumps(ABOUT)}\n"
-        return {"plugin.yaml": described, "__init__.py": HERMES_PLUGIN}
+        return plugin_texts(min_confidence=min_confidence)
     server = {"command": NAME, "args": ["mcp"]}
     manifest: dict[str, Any] = {
         "name": NAME,

@@ -46,7 +46,13 @@ class Candidate:
         self.piece, self.score = piece, score
 
 
-def recalled_text(store: Store, prompt: str, budget: int, session: str | None = None) -> str:
+def recalled_text(
+    store: Store,
+    prompt: str,
+    budget: int,
+    session: str | None = None,
+    min_confidence: float = MIN_CONFIDENCE,
+) -> str:
     """Return what fits a prompt as a frame of citations, empty for nothing.
 
     Args:
@@ -55,10 +61,11 @@ def recalled_text(store: Store, prompt: str, budget: int, session: str | None = 
         budget: Most characters of the frame.
         session: The session that has said it, by id or by the path of its transcript: what it holds
             is in its context.
+        min_confidence: The least confidence of a hit.
     """
     from commonplace.entries.injection import pack
 
-    found = fitting(store, prompt, session)
+    found = fitting(store, prompt, session, min_confidence)
     return pack((one.piece for one in found), budget, cut=True).text if found else ""
 
 

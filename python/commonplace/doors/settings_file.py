@@ -53,8 +53,9 @@ class SettingsFile:
         Raises:
             FormatError: The text is broken; the message has line and column.
         """
+        without = self.without_entries() or ""
         try:
-            return self.add(self.without_entries() or "")
+            return self.add(without)
         except ValueError as error:
             raise self._broken(error) from None
 
@@ -112,9 +113,18 @@ class SettingsFile:
 
     def _remove_empty_folders(self) -> None:
         """Remove the folders that only this file was in: ours made them."""
+        if self._target.suffix == ".py":
+            self._remove_compiled(self._target.parent / "__pycache__")
         for folder in [*self._target.parents][: self._own_folders]:
             if any(folder.iterdir()):
                 return
+            folder.rmdir()
+
+    def _remove_compiled(self, folder: Path) -> None:
+        """Remove what a Python has made of this file."""
+        for one in folder.glob(f"{self._target.stem}.*.pyc"):
+            one.unlink()
+        if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
 
     def _write(self, text: str, expected: str | None) -> None:

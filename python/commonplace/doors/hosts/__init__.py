@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace.doors.hosts.host import Host
 
-NAMES = ("claude-code", "codex", "gemini", "opencode", "cursor", "vscode")
+NAMES = ("claude-code", "codex", "gemini", "opencode", "cursor", "vscode", "hermes")
 
 
 def find_host(name: str) -> Host:
