@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.conflict import compare
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.entries import compare_entry, is_paraphrase, readings
+from commonplace.conflict.entries import compare_entry, is_better, is_paraphrase, readings
 from commonplace.conflict.statements import statements, without
 
 FACTS = [
@@ -225,6 +225,56 @@ def test_a_paraphrase_says_nothing_besides() -> None:
     at, in_ = "User works as a nurse at Charite", "User works as a nurse in Berlin"
     assert compare(at, in_).reason == "same"
     assert not is_paraphrase(at, in_, compare)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("User is allergic to nuts", "i've got a nut allergy"),
+        ("User is allergic to nuts", "btw I have a nut allergy"),
+        ("User has a dog called Rex", "my dog's name is Rex"),
+        ("User is a nurse", "I work as a nurse"),
+        ("User drives a Civic", "my car is a Civic"),
+        ("User is left-handed", "i'm a lefty"),
+        ("我是护士", "我在医院当护士"),
+        ("我对花生过敏", "我花生过敏"),
+        ("我的狗叫旺财", "我养了一条狗叫旺财"),
+        ("我住在上海", "我家在上海"),
+    ],
+)
+def test_one_relation_in_other_words_is_a_paraphrase(first: str, second: str) -> None:
+    assert is_paraphrase(first, second, compare)
+    assert is_paraphrase(second, first, compare)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("User is allergic to nuts", "User's son has a nut allergy"),
+        ("User is allergic to nuts", "User is allergic to peanuts"),
+        ("User is allergic to nuts", "User is allergic to nuts and eggs"),
+        ("User is allergic to nuts", "User is not allergic to nuts"),
+        ("User has a dog called Rex", "my cat's name is Rex"),
+        ("User has a dog called Rex", "my sister's dog is called Rex"),
+        ("User is a nurse", "User was a nurse"),
+        ("User is a nurse at Charite", "User is a nurse in Berlin"),
+        ("我是护士", "我妈是护士"),
+        ("我在医院当护士", "我在学校当护士"),
+        ("我对花生过敏", "我对花生不过敏"),
+        ("我住在上海", "我公司在上海"),
+    ],
+)
+def test_another_relation_is_no_paraphrase(first: str, second: str) -> None:
+    assert not is_paraphrase(first, second, compare)
+    assert not is_paraphrase(second, first, compare)
+
+
+def test_of_paraphrases_the_one_with_a_detail_is_better() -> None:
+    longer, shorter = "User suffers from a nut allergy", "User is badly allergic to nuts"
+    assert is_paraphrase(longer, shorter, compare)
+    assert is_better(shorter, longer)
+    assert not is_better(longer, shorter)
+    assert is_better("我在医院当护士", "我是护士")
 
 
 @settings(max_examples=200, deadline=None)

@@ -10,6 +10,7 @@ from commonplace.conflict import Verdict
 from commonplace.conflict.claims import of_families
 from commonplace.conflict.clauses import ASKS, CLAUSE
 from commonplace.conflict.features import attributes
+from commonplace.conflict.paraphrases import details, say_the_same
 from commonplace.conflict.statements import Statement, statements, without
 from commonplace.conflict.tables import load
 from commonplace.conflict.words import DATES, content, plain
@@ -112,6 +113,8 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
 def is_paraphrase(old: str, new: str, compare: Compare) -> bool:
     """Return whether two texts say the same, each in one statement and nothing besides."""
     said = [statements(text) for text in (old, new)]
+    if all(len(some) == 1 for some in said) and say_the_same(*(some[0].reading for some in said)):
+        return True
     if any(len(some) != 1 or _PARTS.search(some[0].reading.strip()) for some in said):
         return False
     first, second = (some[0].reading for some in said)
@@ -125,13 +128,19 @@ def is_paraphrase(old: str, new: str, compare: Compare) -> bool:
 def is_better(new: str, old: str) -> bool:
     """Return whether of two paraphrases the new one is to stay: it says more, or is about the user.
 
+    A detail that the other does not have counts for more than the number of words.
+
     >>> is_better("User prefers dark mode", "I like dark themes")
     True
     """
     said = [statements(text)[0].reading for text in (new, old)]
     ranks = [
-        (len(content(plain(text))), bool(re.match(r"(?:the )?user|用户", text, re.IGNORECASE)))
-        for text in said
+        (
+            more,
+            len(content(plain(text))),
+            bool(re.match(r"(?:the )?user|用户", text, re.IGNORECASE)),
+        )
+        for text, more in zip(said, details(*said), strict=True)
     ]
     return ranks[0] > ranks[1]
 

@@ -168,6 +168,28 @@ def test_of_a_paraphrase_the_better_stays(opened: Store, clock: Clock) -> None:
     assert opened.read("MEMORY.md").endswith(f"\n\n{line.format('2026-03-10')}")
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "stays"),
+    [
+        ("User is allergic to nuts", "User has a nut allergy", 0),
+        ("User is allergic to nuts", "User has a severe nut allergy", 1),
+        ("我是护士", "我在医院当护士", 1),
+        ("User has a dog called Rex", "my dog's name is Rex", 0),
+    ],
+)
+def test_what_is_said_twice_in_other_words_is_kept_once(
+    opened: Store, clock: Clock, first: str, second: str, stays: int
+) -> None:
+    memory = Profile(opened, clock=clock, half_life=30)
+    since = clock.now.date()
+    memory.remember(first, "identity")
+    clock.now += timedelta(days=7)
+    memory.remember(second, "identity")
+    assert [(one.text, one.since) for one in memory.entries()] == [((first, second)[stays], since)]
+    # what said less is no state that has ended
+    assert memory.entries(past=True) == memory.entries()
+
+
 def test_an_old_session_counts_from_its_own_day(opened: Store, clock: Clock) -> None:
     memory = Profile(opened, clock=clock)
     week = timedelta(days=7)

@@ -108,7 +108,7 @@ class Change:
                 if stays or not self._is_better(entry):
                     return entry, []
                 whole = Statement(0, len(entry.text), entry.text, entry.text)
-                same_verdict = self.compare(entry.text, self.content)
+                same_verdict = Verdict(conflict=False, reason="same")
                 ended.append((entry, EntryVerdict(((whole, same_verdict),))))
                 continue
             verdict = compare_entry(entry.text, self.content, self.compare)
