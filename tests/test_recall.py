@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
 
@@ -19,6 +20,8 @@ import commonplace
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.errors import ModelError, QueryError
 from commonplace.recall import hybrid as recall
+from commonplace.recall.calibration import Calibration
+from commonplace.recall.fusion import Channels
 from commonplace.recall.hybrid import HybridHit, HybridSearch, overlap, terms
 from commonplace.recall.vectors import Vectors
 
@@ -59,7 +62,7 @@ def by_hand(
     spread = math.sqrt(squares / (len(others) + 1)) if others else 0.02
     chance = NormalDist().inv_cdf(0.5 ** (1 / max(len(cosines), 1)))
     best = (max(cosines, default=0.0) - mean) / spread
-    factor = 0.003 * 3 * (1 + 0.15 * min(max(best - chance, -1), 3))
+    factor = 0.0009 * 3**2 * (1 + 0.5 * min(max(best - chance, -1), 3))
     least = -math.inf if floor <= 0 else math.inf if floor >= 1 else NormalDist().inv_cdf(floor)
     is_small = chance < least < math.inf
     scored = []
@@ -70,7 +73,8 @@ def by_hand(
             continue
         share = lexical.get(key, 0) / max(lexical.values(), default=1)
         words = max(hits.confidence, 0.05) ** 1.25 * share
-        evidence = np.logaddexp(0, level - chance + 2)
+        evidence = np.logaddexp(0, level - chance + 3)
+        evidence = evidence if evidence <= 6 else 6 + (evidence - 6) / 10
         scored.append((weights[0] * words + weights[1] * factor * evidence, key, hit))
     scored.sort(key=lambda one: (-one[0], one[1]))
     kept: list[tuple[float, tuple[str, int], Any]] = []
@@ -116,8 +120,8 @@ def test_fusion_is_what_the_plain_reference_says(
             [score for *_, score in want], abs=1e-6
         )
         # rounding may turn those that tie
-        close = {round(score, 5) for *_, score in want}
-        if len(close) == len(want) and duplicates == 1.0:
+        are_apart = all(one[2] - other[2] > 1e-5 for one, other in pairwise(want))
+        if are_apart and duplicates == 1.0:
             assert [row[:2] for row in got] == [row[:2] for row in want]
         assert [score for *_, score in got] == sorted((score for *_, score in got), reverse=True)
 
@@ -176,6 +180,16 @@ def test_vectors_find_what_words_do_not(store: commonplace.Store) -> None:
     # what a person writes counts at once
     (store.root / "b.md").write_text("aabb bb\n")
     assert set(cited(HybridSearch(store, letters()).search("baab"))) == {"a.md#L1", "b.md#L1"}
+
+
+def test_what_is_nearer_counts_more_and_far_above_chance_a_tenth() -> None:
+    calibration = Calibration(100, 0.0, 0.1)
+    channels = Channels(0.5, calibration, 1.0, 3.0, 1.0, (1.0, 1.0))
+    levels = [channels.chance + above for above in (-9, -3, 0, 2.9, 5, 6)]
+    counted = [channels.evidence(0.1 * level) for level in levels]
+    assert counted == sorted(counted)
+    assert counted[0] == pytest.approx(0, abs=0.01)
+    assert counted[-1] - counted[-2] == pytest.approx(0.1, abs=0.001)
 
 
 def test_a_floor_is_for_what_only_vectors_find(store: commonplace.Store) -> None:

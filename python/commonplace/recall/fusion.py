@@ -1,7 +1,7 @@
 r"""Fusion of words and vectors: what each channel says of a document, added as log odds are.
 
     score = w₁ · confidence^1.25 · (BM25F ÷ the best BM25F of this query)
-          + w₂ · 0.003 · sensitivity · (1 + 0.15 · excess) · ln(1 + e^(level − chance + 2))
+          + w₂ · 0.0009 · sensitivity² · (1 + 0.5 · excess) · ln(1 + e^(level − chance + 3))
 
 Each channel is scaled by how far it can be relied on for this query, in this store:
 
@@ -15,8 +15,9 @@ Each channel is scaled by how far it can be relied on for this query, in this st
 All are told without labels, whatever the model. Where levels are normally distributed, and those of
 what is relevant stand d′ above the rest, the log odds of a document grow by d′ with each level:
 `sensitivity` is that d′ for the store, `excess` the query's own. The logarithm of 1 + odds says
-nothing of a document that is no nearer than chance brings. The constants are the same for all
-stores and models; docs/explanation/fusion.md shows how they were chosen.
+nothing of a document that is no nearer than chance brings. Of what it is above 6, a tenth counts:
+all that is so near is of the topic, and which of them answers, the words say. The constants are the
+same for all stores and models; docs/explanation/fusion.md shows how they were chosen.
 """
 
 from __future__ import annotations
@@ -30,12 +31,14 @@ from commonplace.recall.calibration import Calibration, greatest_by_chance
 STEEPNESS = 1.25
 # What a level is worth at a sensitivity of 1, beside the best BM25F of a query that the words
 # answer in full
-LEVEL = 0.003
+LEVEL = 0.0009
 # How much more it is worth for each level that the best stands above what chance brings
-EXCESS = 0.15
+EXCESS = 0.5
 LEAST_EXCESS, MOST_EXCESS = -1.0, 3.0
 # From so far below what chance brings on, levels count
-MARGIN = 2.0
+MARGIN = 3.0
+# From so many on, they hardly count any more
+ENOUGH, BEYOND = MARGIN + MOST_EXCESS, 0.1
 # Hits of the words keep their order among themselves, however little they hold of the query
 LEAST_CONFIDENCE = 0.05
 
@@ -65,7 +68,7 @@ class Channels:
     def vectors(self) -> float:
         """What one level is worth, well above chance."""
         excess = min(max(self.excess, LEAST_EXCESS), MOST_EXCESS)
-        return self.weights[1] * LEVEL * self.sensitivity * (1 + EXCESS * excess)
+        return self.weights[1] * LEVEL * self.sensitivity**2 * (1 + EXCESS * excess)
 
     def score(self, lexical: float | None, cosine: float | None) -> float:
         """Return the score of a document, 0 or more; None is what a channel does not find."""
@@ -77,7 +80,8 @@ class Channels:
             return 0.0
         above = self.calibration.level(cosine) - self.chance + MARGIN
         # ln(1 + e^above), also where e^above is no number
-        return max(above, 0.0) + math.log1p(math.exp(-abs(above)))
+        evidence = max(above, 0.0) + math.log1p(math.exp(-abs(above)))
+        return min(evidence, ENOUGH) + BEYOND * max(evidence - ENOUGH, 0.0)
 
     @property
     def chance(self) -> float:
