@@ -52,6 +52,17 @@ def test_without_a_rule_nothing_is_archived(memory: Path) -> None:
         assert store.status().archived == 0
 
 
+def test_git_keeps_the_rule_and_not_what_it_made(memory: Path) -> None:
+    (memory / ".commonplace").rmdir()
+    with commonplace.open(memory) as store:
+        store.archive(over=0)
+    made = {path.name for path in (memory / ".commonplace").iterdir()} | {"settings.toml"}
+    ignored = (memory / ".commonplace/.gitignore").read_text().splitlines()
+    assert "archive" in made
+    kept = {name for name in made if not {f"/{name}", f"/{name}/"} & {*ignored}}
+    assert kept == {".gitignore", "settings.toml"}
+
+
 def test_a_rule_says_what_is_archived(memory: Path) -> None:
     with commonplace.open(memory) as store:
         for text, sessions in (
