@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import commonplace
-from commonplace.errors import CommonplaceError, InvalidArgument
+from commonplace.errors import CommonplaceError, InvalidArgument, Refused
 from commonplace.memories import (
+    AgentRuns,
     FactsAndEpisodes,
     FourLayers,
     OverviewAndDetail,
@@ -103,6 +106,42 @@ def file_names(store: Store) -> list[str]:
         ("four", "search", {"type": "episodic", "query": "a", "scoring": "x"}, 'scoring is "bm25f'),
         ("four", "search_cited", {"type": 3, "query": "a"}, "type is one of 'episodic'"),
         ("four", "learn", {"knowledge": {"key": 3, "value": "a"}}, "key is 3, not text"),
+        ("four", "cited", {"type": "working"}, "type is one of episodic, semantic, procedural"),
+        ("four", "archived", {"type": "diary"}, "type is one of episodic"),
+        ("four", "near_rules", {"task": 3, "limit": 3}, "task is text"),
+        ("four", "import_json", {"folder": 3}, "a path is text"),
+        ("four", "grep", {"text": "a", "limit": 0}, "a limit is 1 or more, not 0"),
+        ("four", "grep", {"text": " "}, "no text to look for"),
+        ("facts", "memory_grep", {"text": "a", "limit": 0}, "a limit is 1 or more, not 0"),
+        (
+            "facts",
+            "memory_grep",
+            {"text": "a", "context": 21},
+            "a context is 0 to 20 lines, not 21",
+        ),
+        ("facts", "index_message", {"iteration": 1, "budget": -1}, "budget is 0 or more, not -1"),
+        ("facts", "summarise_months", {"older_than": "soon"}, "older_than is a day such as"),
+        ("profile", "remember", {"content": "a", "by": "me"}, "by is one of owner, agent"),
+        ("profile", "correct", {"citation": 3, "content": "a"}, "citation is text"),
+        ("profile", "inject", {"budget": -1}, "a budget is at least 0"),
+        ("profile", "recall", {"query": "a", "at": "2026"}, "at is a day such as 2026-02-24"),
+        ("profile", "entries", {"at": 3}, "at is a day such as 2026-02-24"),
+        ("overview", "search", {"options": "a"}, "options are SearchOptions, not 'a'"),
+        ("overview", "recall_memory", {"query": " ", "mode": "grep"}, "no text to look for"),
+        ("overview", "read_detail", {"name": 3}, "name is text"),
+        (
+            "overview",
+            "write_detail",
+            {"name": "a/b", "content": "a"},
+            "a note of detail/ has a name",
+        ),
+        ("overview", "commit", {"message": ""}, "say in a few words"),
+        ("overview", "branch", {"name": "a/b"}, "cannot be a branch"),
+        ("overview", "append", {"message": 3}, "message is a dict, not 3"),
+        ("overview", "append", {"message": {"content": "a"}}, 'a message needs a "role"'),
+        ("overview", "build_context", {"system_prompt": 3}, "system_prompt is text"),
+        ("overview", "build_context", {"system_prompt": "a", "turns": -1}, "turns is 0 or more"),
+        ("overview", "compact", {"keep_turns": "x"}, "keep_turns is a whole number"),
         ("four", "recall", {"key": 3}, "key is text"),
         (
             "four",
@@ -170,6 +209,12 @@ def test_a_wrong_argument_is_told_by_name(
         (Profile, {"half_life": True}, "half_life is a number, not True"),
         (Profile, {"half_life": 0}, "a half-life is a number of days above 0, not 0"),
         (Profile, {"user": 3}, "user is text"),
+        (Profile, {"embedder": 3}, "embedder is an Embedder, not 3"),
+        (Profile, {"model": "gpt"}, "model is a ChatModel, not 'gpt'"),
+        (WorldAndAgents, {"agent_id": "a", "embedder": "minilm"}, "embedder is an Embedder"),
+        (FourLayers, {"embedder": 3}, "embedder is an Embedder, not 3"),
+        (OverviewAndDetail, {"session_id": "a/b"}, "a session id is letters"),
+        (OverviewAndDetail, {"session_id": "s", "cwd": 3}, "a path is text"),
         (HybridSearch, {"floor": "x"}, "floor is a number"),
         (OverviewAndDetail, {"session_id": 3}, "session_id is text"),
         (OverviewAndDetail, {"session_id": "s", "default_limit": 0}, "default_limit is 1 or more"),
@@ -276,3 +321,73 @@ def test_errors_name_what_a_model_can_call(
 def test_a_set_of_tools_has_a_limit_above_zero() -> None:
     with pytest.raises(InvalidArgument, match="longest is 1 or more, not 0"):
         Toolset((), 0)
+
+
+@pytest.mark.parametrize("system", [FactsAndEpisodes, FourLayers, Profile, WorldAndAgents])
+@pytest.mark.parametrize("folder", ["../a", ".commonplace", "a//b", "a\nb"])
+def test_a_folder_in_which_no_note_may_be_is_refused_at_construction(
+    store: Store, system: Any, folder: str
+) -> None:
+    agent = {"agent_id": "a"} if system is WorldAndAgents else {}
+    with pytest.raises(Refused, match=r'^folder: "(?!.*x\.md)'):
+        system(store, folder=folder, **agent)
+
+
+def test_a_moment_is_a_day(memories: Mapping[str, Any]) -> None:
+    profile = memories["profile"]
+    profile.remember("User drinks tea")
+    now = datetime.now(UTC)
+    for at in (now, now.date(), now.date().isoformat()):
+        assert [one.text for one in profile.entries(at=at)] == ["User drinks tea"]
+        assert len(profile.recall("tea", at=at).found) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "error_text"),
+    [
+        ("on_start", ("a", 3), "prompt is text"),
+        ("on_complete", ("a", 3), "result is text"),
+        ("rules_for", (3,), "task is text"),
+        ("augment", ("a", -1), "a budget is at least 0"),
+        ("augment", ("a", "x"), "budget is a whole number"),
+    ],
+)
+def test_the_hooks_of_a_run_tell_a_wrong_argument_by_name(
+    memories: Mapping[str, Any], method: str, arguments: tuple[Any, ...], error_text: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=error_text):
+        getattr(AgentRuns(memories["four"]), method)(*arguments)
+
+
+# What a model may ask for that is not there
+ABSENT: dict[str, dict[str, Any]] = {
+    "memory_read": {"path": "facts/none.md"},
+    "memory_patch": {"path": "facts/none.md", "patches": [{"oldText": "a", "newText": "b"}]},
+    "read_citation": {"citation": "four/facts/none.md#L1"},
+    "flush": {"messages": "sessions/none/messages.jsonl"},
+    "merge": {"name": "none"},
+    "context": {"level": "commit", "name": "none"},
+    "forget": {"what": "none.md#L3"},
+}
+
+
+def test_errors_name_tools_that_a_model_has(memories: Mapping[str, Any]) -> None:
+    tried = set()
+    for memory in memories.values():
+        tools = tools_for(memory, prefix="my_")
+        for name, arguments in ABSENT.items():
+            if any(tool.name == f"my_{name}" for tool in tools):
+                tried.add(name)
+                with pytest.raises(CommonplaceError) as wrong:
+                    tools.call(f"my_{name}", arguments)
+                named = re.findall(r"`(\w+)`", str(wrong.value))
+                assert set(named) <= {tool.name for tool in tools}, str(wrong.value)
+                assert "four/" not in str(wrong.value) or name == "read_citation"
+    assert tried == set(ABSENT)
+
+
+def test_tools_are_given_by_a_list_of_names(memories: Mapping[str, Any]) -> None:
+    with pytest.raises(InvalidArgument, match="only is a list of names, not 3"):
+        tools_for(memories["four"], only=3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="longest is a whole number"):
+        tools_for(memories["four"], longest="x")  # type: ignore[arg-type]

@@ -258,6 +258,21 @@ def test_each_system_has_the_tool(tmp_path: Path, name: str) -> None:
             assert memory.get_working_memory() == []
 
 
+def test_what_is_shown_can_be_cited(store: Store) -> None:
+    facts = FactsAndEpisodes(store, "data/memory")
+    facts.memory_write("facts/dog.md", f"# Dog\n\n> Summary: a dog\n\n- It is called {NAME}.\n")
+    session = OverviewAndDetail(store, "s1", cwd="/tea")
+    session.append({"role": "user", "content": f"The dog is called {NAME}."})
+    for memory, citation in (
+        (facts, "facts/dog.md#L5"),
+        (session, "messages.jsonl#L1"),
+    ):
+        (passage,) = memory.forget(NAME)["passages"]
+        assert passage["citation"] == citation
+        assert memory.forget(citation)["passages"] == [passage]
+    assert facts.forget(f"{NAME} the cat")["similar"][0].startswith("facts/dog.md#L")
+
+
 def test_a_system_forgets_only_its_own(tmp_path: Path) -> None:
     with commonplace.open(tmp_path / "root") as store:
         ann, bob = Profile(store, user="ann"), Profile(store, user="bob")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -89,6 +90,58 @@ def test_a_profile(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     out = shell("profile", "flush", "-")
     assert out.startswith("asked to forget: Forget that I prefer tea.\nwould erase: - I prefer tea")
     assert "to erase it, give forget 'I prefer tea' with --token " in out
+
+
+def test_a_grep_that_finds_nothing_says_so_to_scripts(shell: Shell) -> None:
+    shell("profile", "remember", "User owns the authentication service")
+    assert "authentication" in shell("profile", "recall", "AUTHENTICAT", "--mode", "grep")
+    assert "No line holds" in shell("profile", "recall", "zebra", "--mode", "grep", code=1)
+    assert "No line holds" in shell("facts-and-episodes", "grep", "zebra", code=1)
+
+
+def test_messages_name_commands_and_options(shell: Shell) -> None:
+    shell("profile", "recall", code=2)
+    assert "--mode full" in shell.err
+    for number in range(3):
+        shell("profile", "remember", f"User likes dish {number} of the menu {number}{number}")
+    out = shell("profile", "recall", "dish", "--limit", "1")
+    assert "[There is more: the same command with --limit 2.]" in out
+
+
+def test_a_text_is_forgotten_in_one_command(
+    shell: Shell, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell("profile", "remember", "The dog is called Rex")
+    stdin(monkeypatch, b"")
+    out = shell("profile", "forget", "rex")
+    assert "would erase: - The dog is called Rex" in out
+    assert "--token " in out
+    out = shell("profile", "forget", "rex", "--yes")
+    assert out.startswith("erased: - The dog is called Rex")
+    assert "Rex" not in (root / "MEMORY.md").read_text()
+    shell("profile", "forget", "rex", "--yes", code=1)
+
+
+@pytest.mark.parametrize("typed", ["y\n", "n\n", "\n", ""])
+def test_a_person_is_asked(shell: Shell, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    shell("profile", "remember", "The dog is called Rex")
+    terminal = io.StringIO(typed)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    out = shell("profile", "forget", "rex")
+    assert "would erase: - The dog is called Rex" in out
+    assert "Erase this for good?" in shell.err
+    agrees = typed.startswith("y")
+    assert ("erased: - The dog" in out) == agrees
+    assert ("The dog is called Rex" in shell("profile", "show", code=int(agrees))) != agrees
+
+
+def test_a_conversation_that_is_none_says_what_would_be_one(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin(monkeypatch, b"hello\nI prefer tea\n")
+    shell("profile", "flush", code=2)
+    assert '[{"role": "user", "content": "…"}]' in shell.err
 
 
 def test_a_profile_of_one_of_many_users(shell: Shell) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
+from datetime import date, datetime
 from functools import wraps
 from types import NoneType, UnionType
 from typing import (
@@ -22,7 +23,7 @@ from typing import (
     get_type_hints,
 )
 
-from commonplace.errors import InvalidArgument
+from commonplace.errors import InvalidArgument, QueryError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,14 +33,15 @@ _PLAIN: dict[object, tuple[str, tuple[type, ...]]] = {
     float: ("a number", (int, float)),
     bool: ("true or false", (bool,)),
 }
+_GENERIC: dict[object, str] = {Callable: "a function", Mapping: "a dict"}
 
 
 def checks_arguments(function: Function) -> Function:
     """Check the arguments of a function, by their annotations, whenever it is called.
 
-    Checked are text, numbers, flags, lists of text or of `TypedDict`s, functions, and what may be
-    None besides; in the place of an object of this package a plain value is refused. Any other
-    type is for the function itself to check.
+    Checked are text, numbers, flags, lists of text or of `TypedDict`s, dicts, functions, and what
+    may be None besides; in the place of an object of this package a plain value is refused. Any
+    other type is for the function itself to check.
 
     Raises:
         InvalidArgument: When the function is called with an argument of another type.
@@ -111,6 +113,25 @@ def has_text(**texts: str) -> None:
             raise InvalidArgument(f"{name} is empty: give the text that is to be kept")
 
 
+def given_day(value: date | str | None, name: str) -> date | None:
+    """Return a day that was given as such, as a moment or as text.
+
+    Raises:
+        QueryError: It is no day; the argument is named.
+
+    >>> given_day("2026-02-24", "since")
+    datetime.date(2026, 2, 24)
+    """
+    if isinstance(value, datetime):
+        return value.date()
+    if value is None or isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise QueryError(f"{name} is a day such as 2026-02-24, not {value!r:.40}") from None
+
+
 def _wanted(value: object, kind: Any) -> str | None:
     """Return what a value should be, None where it is that, or where only its function knows."""
     kind = _without_none(value, kind)
@@ -130,9 +151,9 @@ def _fits(value: Any, kind: Any) -> bool:
     if kind in _PLAIN:
         # True is an int of Python, and 1 no flag
         return isinstance(value, _PLAIN[kind][1]) and (isinstance(value, bool) == (kind is bool))
-    if origin in {Literal, Callable}:
+    if origin is Literal or origin in _GENERIC:
         # which values there are is for the function to say
-        return callable(value) if origin is Callable else isinstance(value, type(parts[0]))
+        return isinstance(value, type(parts[0]) if origin is Literal else origin)
     if _is_typed_dict(kind):
         fields = get_type_hints(kind)
         return isinstance(value, Mapping) and all(
@@ -149,9 +170,9 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _is_own_class(kind: Any) -> bool:
-    """Return whether a type is a class of this package, but no record or protocol."""
+    """Return whether a type is a class or protocol of this package, but no record."""
     ours = inspect.isclass(kind) and kind.__module__.startswith("commonplace.")
-    return ours and not is_dataclass(kind) and not getattr(kind, "_is_protocol", False)
+    return ours and not is_dataclass(kind)
 
 
 def _is_typed_dict(kind: Any) -> bool:
@@ -166,10 +187,11 @@ def _name(kind: Any) -> str:
         return _PLAIN[kind][0]
     if origin is Literal:
         return f"one of {', '.join(map(repr, parts))}"
-    if origin is Callable:
-        return "a function"
+    if origin in _GENERIC:
+        return _GENERIC[origin]
     if _is_typed_dict(kind):
         return f"a dict with {' and '.join(sorted(kind.__required_keys__))}"
     if origin is tuple:
         return f"{len(parts)} of these: {', '.join(map(_name, parts))}"
-    return f"a list, each {_name(parts[0])}" if origin is Sequence else f"a {kind.__name__}"
+    article = "an" if kind.__name__[0] in "AEIOU" else "a"
+    return f"a list, each {_name(parts[0])}" if origin is Sequence else f"{article} {kind.__name__}"

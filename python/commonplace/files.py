@@ -8,7 +8,7 @@ import os
 from commonplace import _core
 from commonplace._core import Entry, Revision, Section, Weights, Written
 from commonplace.embedded_text import embedded_text
-from commonplace.errors import Conflict
+from commonplace.errors import Conflict, Refused
 from commonplace.locks import Lock
 from commonplace.paths import GivenPath, path_text
 
@@ -169,6 +169,31 @@ class Files:
         [8, 7]
         """
         return self._core.spelled(self.relative(path))
+
+    def base_of(self, folder: str) -> str:
+        r"""Return what the paths of a memory in a folder begin with: `data/memory/`, or nothing.
+
+        Args:
+            folder: Where a layout begins; `""` is the root.
+
+        Raises:
+            Refused: No note may be there; the folder is named.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> store.base_of("data/memory"), store.base_of("")
+        ('data/memory/', '')
+        """
+        folder = folder.strip("/")
+        if not folder:
+            return ""
+        try:
+            # the rules for names are those of a note in it
+            self.version(f"{folder}/x.md")
+        except Refused as error:
+            error.args = (f"folder: {str(error).replace('/x.md', '', 1)}",)
+            raise
+        return f"{self.spelled(folder)}/"
 
     def stamp(self, path: GivenPath) -> Stamp:
         """Return inode, size and times of a file, without reading it.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from commonplace.errors import InvalidArgument
+
 GivenPath = str | os.PathLike[str]
 """A path in a store, relative to its root or absolute: text or an object such as `pathlib.Path`."""
 
@@ -12,7 +14,7 @@ def path_text(path: object) -> str:
     """Return a path as text.
 
     Raises:
-        TypeError: It is no path.
+        InvalidArgument: It is no path.
 
     >>> from pathlib import Path
     >>> path_text("facts"), path_text(Path("facts") / "user.md")
@@ -22,5 +24,6 @@ def path_text(path: object) -> str:
         return path
     given = os.fspath(path) if isinstance(path, os.PathLike) else None
     if not isinstance(given, str):
-        raise TypeError(f"a path is text (str) or os.PathLike[str], not {type(path).__name__}")
+        kind = type(path).__name__
+        raise InvalidArgument(f"a path is text (str) or os.PathLike[str], not {kind}")
     return given

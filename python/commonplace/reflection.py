@@ -14,7 +14,7 @@ from typing import Literal
 
 from commonplace.entries.frame_escapes import Author
 from commonplace.entries.injection import Piece, author_of_note, frame
-from commonplace.errors import CommonplaceError, InDoubt
+from commonplace.errors import CommonplaceError, InDoubt, InvalidArgument
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.protocols import ChatModel, Reply, ToolCall, Turn
 from commonplace.tools.toolset import Effect, Toolset, tools_for
@@ -114,7 +114,7 @@ def reflect(
     Raises:
         ModelError: The model did not answer. What was written until then stays; the error says
             what it was.
-        ValueError: A bound is below 1, or what is known alone takes more than `max_tokens`.
+        InvalidArgument: A bound is below 1, or what is known alone takes more than `max_tokens`.
 
     >>> from commonplace.protocols import Reply
     >>> class Quiet:
@@ -125,13 +125,13 @@ def reflect(
     ('done', ())
     """
     if max_turns < 1 or max_tokens < 1 or answer_tokens < 1:
-        raise ValueError("max_turns, max_tokens and answer_tokens are at least 1")
+        raise InvalidArgument("max_turns, max_tokens and answer_tokens are at least 1")
     turns = [
         Turn("system", _instructions(instruction, today, facts or {}, episode_index)),
         Turn("user", _quoted(conversation, max_tokens * _TOKEN // 4)),
     ]
     if (first := _estimate(turns, Reply(""))) > max_tokens:
-        raise ValueError(
+        raise InvalidArgument(
             f"the first request would take about {first} tokens of {max_tokens}: "
             "allow more, or shorten the files of facts"
         )

@@ -8,7 +8,7 @@ import builtins
 import os
 
 from commonplace.erasure import Erasure
-from commonplace.errors import QueryError
+from commonplace.errors import InvalidArgument, QueryError
 from commonplace.search_filter import given_filter
 
 # for types only: a command starts without `typing`
@@ -231,8 +231,8 @@ class Store(Erasure):
             QueryError: The query is empty or not text, or nothing can pass the filter, or several
                 sessions are called as in `session`. Where none is, a note names similar ones.
             Refused: A path is absolute and not in the root.
-            ValueError: A field has no such value, as `prefix` a list of nothing; or there is no
-                such unit.
+            InvalidArgument: A field has no such value, as `prefix` a list of nothing; or there is
+                no such unit.
             TypeError: There is no such field, or filter and fields were both given.
             InvalidArgument: `meaning` is asked for, the store was opened without an embedder, and
                 `commonplace[embed]` is not installed.
@@ -253,7 +253,7 @@ class Store(Erasure):
             )
             return hybrid
         if archive not in ("yes", "no", "only"):
-            raise ValueError(f'archive is "yes", "no" or "only", not {archive!r}')
+            raise InvalidArgument(f'archive is "yes", "no" or "only", not {archive!r}')
         archived = None if archive == "no" else self._opened_archive()
         if archived is None:
             return self._core.search(query, 0 if archive == "only" else limit, given, unit)
@@ -299,7 +299,7 @@ class Store(Erasure):
         0
         """
         if over is not None and over < 0:
-            raise ValueError("over is a number of bytes from 0 up")
+            raise InvalidArgument("over is a number of bytes from 0 up")
         if older is None and over is None and not sessions and (rule := self.settings().archive):
             return self._made_archive().by_rule(rule, dry_run=dry_run)
         return self._made_archive().move(older=older, sessions=sessions, over=over, dry_run=dry_run)
@@ -471,7 +471,7 @@ class Store(Erasure):
 
         Raises:
             QueryError: No section or message is at the citation, or it is in the archive.
-            ValueError: There is no such unit.
+            InvalidArgument: There is no such unit.
         """
         return self.explanation(query, citation, unit=unit).text
 
@@ -488,7 +488,7 @@ class Store(Erasure):
 
         Raises:
             QueryError: No section or message is at the citation, or it is in the archive.
-            ValueError: There is no such unit.
+            InvalidArgument: There is no such unit.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
@@ -546,7 +546,7 @@ class Store(Erasure):
                 a field that lines have not, or several sessions are called as in `session`.
             NotFound: No file is at or below a prefix.
             Refused: A prefix is absolute and not in the root.
-            ValueError: A field has no such value, as `prefix` a list of nothing.
+            InvalidArgument: A field has no such value, as `prefix` a list of nothing.
             TypeError: There is no such field, or filter and fields were both given.
         """
         return self._core.grep(

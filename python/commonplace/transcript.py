@@ -11,7 +11,7 @@ import orjson
 
 from commonplace import _core
 from commonplace._core import Imported, Message, Written
-from commonplace.errors import Conflict, EncodingError
+from commonplace.errors import Conflict, EncodingError, InvalidArgument
 
 Value = TypeVar("Value")
 
@@ -38,7 +38,7 @@ class Transcript:
         `keep_secrets`.
 
         Raises:
-            ValueError: `role` is missing, or something in it cannot be written as JSON.
+            InvalidArgument: `role` is missing, or something in it cannot be written as JSON.
             EncodingError: A text in it is not UTF-8.
             StorageError: Nothing was added.
             InDoubt: It is not known whether the message is there; look before you repeat.
@@ -51,13 +51,13 @@ class Transcript:
         'Call me Alex.'
         """
         if not isinstance(message.get("role"), str):
-            raise ValueError('a message needs a "role" such as "user" or "assistant"')
+            raise InvalidArgument('a message needs a "role" such as "user" or "assistant"')
         record, counts = self._redacted(dict(message))
         record.setdefault("timestamp", datetime.now(UTC).isoformat(timespec="milliseconds"))
         try:
             dumped = orjson.dumps(record)
         except orjson.JSONEncodeError as error:
-            kind = EncodingError if "surrogates" in str(error) else ValueError
+            kind = EncodingError if "surrogates" in str(error) else InvalidArgument
             raise kind(f"this message cannot be written as JSON: {error}") from None
         line = self._core.append_message(self.path, dumped)
         self._log(counts)
@@ -73,7 +73,7 @@ class Transcript:
             expected_version: The version you read (`"absent"`: not there yet).
 
         Raises:
-            ValueError: Something cannot be written as JSON.
+            InvalidArgument: Something cannot be written as JSON.
             EncodingError: A text in it is not UTF-8.
             Conflict: The transcript is no longer the expected version; nothing was added.
 
@@ -90,7 +90,7 @@ class Transcript:
             # numbers of any size, which orjson does not take
             lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in redacted]
         except (TypeError, ValueError) as error:
-            raise ValueError(f"a record cannot be written as JSON: {error}") from None
+            raise InvalidArgument(f"a record cannot be written as JSON: {error}") from None
         written = self._core.append(self.path, "\n".join(lines), expected_version)
         self._log(counts)
         return written

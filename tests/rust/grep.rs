@@ -242,6 +242,8 @@ fn filters_and_limits() {
     };
     assert_eq!(view(&found[0].before), [(8, "word 8".to_owned()), (9, "word 9".to_owned())]);
     assert_eq!(view(&found[0].after), [11, 12, 13].map(|i| (i, format!("word {i}"))));
+    let (found, _) = grep(content.as_bytes(), GrepOptions { before: 2, ..options(r"word 1$") });
+    assert_eq!((found[0].line, found[0].before.len()), (1, 0), "nothing is before the first line");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,8 @@ from commonplace.store import Store
 _TOLD = {"success", "path", "citation", "version", "previous", "history", "category", "redacted"}
 # What was done, by the key that tells it
 _COUNTED = {"remembered": "kept", "filtered": "left out"}
+# How a tool says at its end that there is more
+_MORE = re.compile(r"^\[There is more: \w[^\n\]]*?\b(limit|start)=(\d+)[^\n\]]*\]$", re.MULTILINE)
 # What has lines of its own
 _SHOWN = {"added", "notes", "replaced", "to_forget"}
 
@@ -112,7 +115,7 @@ def print_answer(answer: Any) -> None:
     if answer is None:
         return
     if isinstance(answer, str):
-        shown.folded(answer)
+        shown.folded(_MORE.sub(r"[There is more: the same command with --\1 \2.]", answer))
     elif isinstance(answer, Mapping) and answer.get("success"):
         lines_of = _forgotten_lines if "erased" in answer else _receipt_lines
         for parts in lines_of(answer):

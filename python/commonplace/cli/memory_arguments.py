@@ -148,12 +148,15 @@ def _metavar(one: Parameter) -> str:
 
 
 def with_commands(text: str, commands: dict[str, str]) -> str:
-    """Return a text with commands in the place of the tools that it names.
+    """Return a text with commands and options in the place of the tools and arguments it names.
 
     >>> with_commands("`memory_list` shows it", {"memory_list": "list"})
     '`list` shows it'
+    >>> with_commands("read everything: mode='full'", {})
+    'read everything: --mode full'
     """
-    return re.sub(r"`(\w+)`", lambda found: f"`{commands.get(found[1], found[1])}`", text)
+    named = re.sub(r"`(\w+)`", lambda found: f"`{commands.get(found[1], found[1])}`", text)
+    return re.sub(r"\b(\w+)='(\w+)'", r"--\1 \2", named)
 
 
 def one_of(values: list[str]) -> Any:

@@ -6,8 +6,10 @@ are imported when one of their commands is asked for.
 
 from __future__ import annotations
 
-from commonplace.cli.options import KEEP_SECRETS
-from commonplace.cli.output import FOUND, NOTHING, emit, opened, print_message
+import sys
+
+from commonplace.cli.options import KEEP_SECRETS, YES
+from commonplace.cli.output import FOUND, NOTHING, agreed, emit, opened, print_message
 from commonplace.cli.parser import (
     JSON,
     Argument,
@@ -39,7 +41,7 @@ CWD = argument(
 # Working memory is that of a process, and so always empty here
 LEFT_OUT = {"get_working_memory"}
 # What a tool answers when there is nothing
-EMPTY = ("Nothing ", "Found 0 result", "No messages")
+EMPTY = ("Nothing ", "Found 0 result", "No messages", "No line holds ")
 
 
 @command_group(USER, FOLDER, JSON)
@@ -88,7 +90,8 @@ def _commands(system: str, shared: tuple[Argument, ...]) -> dict[str, Command]:
     for tool in tools:
         short = names[tool.name]
         more = () if tool.read_only else (KEEP_SECRETS,)
-        arguments = (*arguments_of(tool, names), *more, *shared)
+        yes = (YES,) if tool.name == "forget" else ()
+        arguments = (*arguments_of(tool, names), *yes, *more, *shared)
         found[short] = Command(f"{group} {short}", _runner(system, tool, names), arguments)
     return found
 
@@ -120,8 +123,11 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
         keeps = fields.get("keep_secrets", False)
         with opened(opening, create=not tool.read_only, keep_secrets=keeps) as store:
             memory = _memory(system, store, fields)
+            tools = tools_for(memory, only=[tool.name])
             try:
-                answer = tools_for(memory, only=[tool.name]).run(tool.name, arguments)
+                answer = tools.run(tool.name, arguments)
+                if tool.name == "forget" and _is_to_erase(answer, fields, as_json=as_json):
+                    answer = tools.run(tool.name, {**arguments, "token": answer["token"]})
             except CommonplaceError as error:
                 error.args = (with_commands(str(error), names),)
                 raise
@@ -139,6 +145,21 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
 
     run.__doc__ = with_commands(tool.description, names)
     return run
+
+
+def _is_to_erase(shown: Any, fields: dict[str, Any], *, as_json: bool) -> bool:
+    """Return whether what `forget` has shown goes at once: --yes says so, or a person who is asked.
+
+    Elsewhere the token of the answer erases it, by a second command.
+    """
+    from commonplace.cli.memory_answers import print_answer
+
+    if not shown.get("token") or fields["yes"]:
+        return bool(shown.get("token"))
+    if as_json or not sys.stdin.isatty():
+        return False
+    print_answer({**shown, "token": None})
+    return agreed(yes=False)
 
 
 def _is_nothing(answer: Any) -> bool:

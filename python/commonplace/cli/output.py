@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from commonplace.cli.folding import folded, terminal_width
+from commonplace.cli.parser import UsageError
 from commonplace.cli.printer import Printer, clean
 from commonplace.errors import NotFound
 
@@ -47,6 +48,20 @@ def opened(
         begins = "`commonplace import --all` or `commonplace write` begins one"
         told = f"there is no memory at {find_root()} yet; {begins}, --root FOLDER names another"
         raise NotFound(told) from None
+
+
+def agreed(*, yes: bool) -> bool:
+    """Ask a person whether to erase what was shown.
+
+    Raises:
+        UsageError: Nobody can be asked.
+    """
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError("nothing was erased: add --yes, or --dry-run to only look")
+    print("Erase this for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def record(result: Result) -> dict[str, Any]:

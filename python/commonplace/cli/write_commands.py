@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 from commonplace.cli import options
 from commonplace.cli.output import (
     ERROR,
     FOUND,
     NOTHING,
+    agreed,
     done,
     emit,
     import_progress,
@@ -224,7 +223,7 @@ def forget(
             else:
                 _name_similar(store, what)
             return NOTHING
-        if not dry_run and _agreed(yes=yes):
+        if not dry_run and agreed(yes=yes):
             plan = store.forget(what, token=plan.token, **fields)
         return _told(plan, as_json=as_json)
 
@@ -265,7 +264,7 @@ def retain(
         plan = store.retain(**rules, dry_run=True)  # type: ignore[arg-type]
         if not as_json:
             printer().retained(plan)
-        if (plan.files or plan.revisions) and not dry_run and _agreed(yes=yes):
+        if (plan.files or plan.revisions) and not dry_run and agreed(yes=yes):
             now = store.retain(**rules, dry_run=True)  # type: ignore[arg-type]
             # a session that has come since makes another one the oldest
             if (now.files, now.revisions) != (plan.files, plan.revisions):
@@ -318,16 +317,6 @@ def archive(
     else:
         printer().archived(done, "restored" if restore else "rebuilt" if rebuild else "archived")
     return FOUND if done.sessions else NOTHING
-
-
-def _agreed(*, yes: bool) -> bool:
-    """Ask a person whether to erase what was shown."""
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise UsageError("nothing was erased: add --yes, or --dry-run to only look")
-    print("Erase this for good? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _told(done: Forgotten | Retained, *, as_json: bool) -> int:

@@ -26,7 +26,7 @@ from typing import Any
 import orjson
 
 from commonplace import _core
-from commonplace.errors import EncodingError
+from commonplace.errors import EncodingError, InvalidArgument
 
 _FOLLOWER = "\n## follower\n\nx\n"
 _KEY = re.compile(r"[\w-]+\Z")
@@ -76,7 +76,7 @@ def render(title: str, text: str, meta: Mapping[str, Any] | None = None) -> str:
         meta: What is said about it: words as keys, anything that JSON can hold as values.
 
     Raises:
-        ValueError: The title is not one plain line, or a value of `meta` is not JSON.
+        InvalidArgument: The title is not one plain line, or a value of `meta` is not JSON.
         EncodingError: The text is not UTF-8.
 
     >>> print(render("Bob", "# likes tea", {"id": "b"}), end="")
@@ -89,7 +89,7 @@ def render(title: str, text: str, meta: Mapping[str, Any] | None = None) -> str:
     > # likes tea
     """
     if title != " ".join(title.split()) or not title:
-        raise ValueError(f"a title is one line without spaces at its ends, not {title!r:.60}")
+        raise InvalidArgument(f"a title is one line without spaces at its ends, not {title!r:.60}")
     head = f"## {title}\n{comment(meta)}\n"
     try:
         plain = f"{head}{text}\n"
@@ -195,18 +195,18 @@ def comment(meta: Mapping[str, Any] | None) -> str:
     """Return the `META` comment that says `meta`, ending in a line end; for nothing, nothing.
 
     Raises:
-        ValueError: A key is no word, or a value is not JSON.
+        InvalidArgument: A key is no word, or a value is not JSON.
     """
     if not meta:
         return ""
     lines = []
     for key, value in meta.items():
         if not _KEY.match(key):
-            raise ValueError(f"{key!r:.60} is no key for META: letters, digits, - and _ only")
+            raise InvalidArgument(f"{key!r:.60} is no key for META: letters, digits, - and _ only")
         try:
             text = orjson.dumps(value).decode()
         except orjson.JSONEncodeError as error:
-            raise ValueError(f"META {key} cannot be written as JSON: {error}") from None
+            raise InvalidArgument(f"META {key} cannot be written as JSON: {error}") from None
         # the same JSON, which cannot end the comment
         text = text.replace("-->", r"--\u003e")
         lines.append(f"- {key}: {text}\n")

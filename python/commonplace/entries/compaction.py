@@ -19,7 +19,7 @@ import orjson
 
 from commonplace._core import Written
 from commonplace.entries.blocks import Block, copy_of, parse, preamble
-from commonplace.errors import CompactionFailed, Conflict, NotFound
+from commonplace.errors import CompactionFailed, Conflict, InvalidArgument, NotFound
 from commonplace.store import Store
 
 # How often the archive is read anew while others add to it
@@ -74,7 +74,7 @@ def archive_blocks(store: Store, path: str, blocks: Sequence[Block], target: str
         Conflict: Others added to the archive each of 64 times.
     """
     if target == path:
-        raise ValueError(f"{path} cannot be its own archive")
+        raise InvalidArgument(f"{path} cannot be its own archive")
     if not blocks:
         return []
     for _ in range(_TRIES):

@@ -10,7 +10,7 @@ from typing import NotRequired, cast
 
 from commonplace._core import Forgotten, Passage
 from commonplace.citation import CITED, located
-from commonplace.errors import QueryError, Refused
+from commonplace.errors import NotFound, QueryError, Refused
 from commonplace.store import Store
 from commonplace.typed_dict import TypedDict
 
@@ -60,6 +60,7 @@ def forget(
     token: str,
     prefixes: Sequence[str],
     full: Callable[[str], str] = str,
+    short: Callable[[str], str] = str,
 ) -> ForgetAnswer:
     r"""Show or erase what a memory holds of a text or at a citation, and no more.
 
@@ -69,6 +70,7 @@ def forget(
         token: Of the answer that showed it; empty: show it.
         prefixes: The files and folders of the memory.
         full: Makes a path of the memory one of the store.
+        short: Makes a path of the store one of the memory, which the answer names.
 
     Raises:
         Refused: The citation is of a file that is not the memory's.
@@ -89,7 +91,7 @@ def forget(
     answer: ForgetAnswer = {
         "success": True,
         "erased": found.erased,
-        "passages": [_shown(passage) for passage in found.passages[:MOST]],
+        "passages": [_shown(passage, short) for passage in found.passages[:MOST]],
         "old_versions": found.revisions,
     }
     if len(found.passages) > MOST:
@@ -102,7 +104,7 @@ def forget(
         return answer
     if not CITED.fullmatch(what.strip()):
         hits = store.search(what, SIMILAR, prefix=prefixes)
-        answer["similar"] = [f"{hit.citation}: {hit.snippet:.{SHOWN}}" for hit in hits]
+        answer["similar"] = [f"{short(hit.citation)}: {hit.snippet:.{SHOWN}}" for hit in hits]
     return answer
 
 
@@ -120,6 +122,8 @@ def forgotten(
         path = store.spelled(full(path))
         if not any(_is_below(path, prefix) for prefix in prefixes):
             raise Refused(f"{meant!r:.200} is not of this memory; `forget` takes its own citations")
+        if store.version(path) is None:
+            raise NotFound(f"there is no {meant!r:.200}; without a token `forget` shows where")
         meant = f"{path}#L{first}-L{last}"
     return store.forget(meant, dry_run=not token, token=token or None, prefix=prefixes)
 
@@ -144,9 +148,9 @@ def requested(text: str, about: str, show: Callable[[str], ForgetAnswer]) -> For
     return cast("ForgetRequest", {**request, **shown})
 
 
-def _shown(passage: Passage) -> ForgottenPassage:
+def _shown(passage: Passage, short: Callable[[str], str]) -> ForgottenPassage:
     cut = "…" if len(passage.text) > SHOWN else ""
-    return {"citation": passage.citation, "text": passage.text[:SHOWN] + cut}
+    return {"citation": short(passage.citation), "text": passage.text[:SHOWN] + cut}
 
 
 def _is_below(path: str, prefix: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from commonplace.errors import CompactionFailed
+from commonplace.errors import CompactionFailed, InvalidArgument
 from commonplace.protocols import ChatModel, Turn
 
 INSTRUCTION = (
@@ -105,7 +105,7 @@ def summarise(
     if not texts:
         raise CompactionFailed("there is nothing to summarise: no text holds a word")
     if limit < _ITEM:
-        raise ValueError(f"a summary needs room: a limit of {limit} is less than {_ITEM}")
+        raise InvalidArgument(f"a summary needs room: a limit of {limit} is less than {_ITEM}")
     if model is None:
         return _by_rules(texts, limit)
     while len(parts := _parts(texts, max(_HANDED, 4 * limit))) > 1:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from commonplace.errors import InvalidArgument
 from commonplace.extraction.classification import (
     FORGET,
     PRIVATE,
@@ -96,7 +97,7 @@ def role_and_text(message: object) -> tuple[str, str]:
             list of blocks.
 
     Raises:
-        ValueError: It is neither.
+        InvalidArgument: It is neither.
 
     >>> role_and_text({"role": "user", "content": [{"type": "text", "text": "Hi."}]})
     ('user', 'Hi.')
@@ -108,14 +109,14 @@ def role_and_text(message: object) -> tuple[str, str]:
     elif isinstance(message, tuple | list) and len(message) == 2:
         role, content = message
     if not isinstance(role, str):
-        raise ValueError(
+        raise InvalidArgument(
             f"a message is (role, text) or {{'role': …, 'content': …}}, not {message!r:.60}"
         )
     if isinstance(content, list):
         texts = (block.get("text") for block in content if isinstance(block, Mapping))
         content = "\n".join(text for text in texts if isinstance(text, str))
     if not isinstance(content, str | None):
-        raise ValueError(f"the content of a message is text or blocks, not {content!r:.60}")
+        raise InvalidArgument(f"the content of a message is text or blocks, not {content!r:.60}")
     return role, content or ""
 
 
@@ -135,7 +136,7 @@ def extract(
         passed over. Each thing is kept once; its repetitions have the reason `duplicate`.
 
     Raises:
-        ValueError: Something is no message.
+        InvalidArgument: Something is no message.
 
     >>> messages = [("user", "Fix the test. I prefer tabs."), ("user", "i prefer tabs")]
     >>> [(found.source, found.reason) for found in extract(messages)]
@@ -144,7 +145,9 @@ def extract(
     classifications: list[Classification] = []
     seen: set[str] = set()
     if isinstance(messages, str):
-        raise ValueError("a conversation is a list of messages; `classify()` takes one sentence")
+        raise InvalidArgument(
+            "a conversation is a list of messages; `classify()` takes one sentence"
+        )
     for source, (role, text) in enumerate(map(role_and_text, messages)):
         for classified in classify_message(text, role, now):
             found = classified

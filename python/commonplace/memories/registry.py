@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from commonplace.errors import NotFound
+from commonplace.errors import InvalidArgument, NotFound
 from commonplace.tools import tools_of
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def memory_system(name: str) -> Callable[[Kind], Kind]:
 
     Raises:
         TypeError: No method of the class is marked with `@tool`.
-        ValueError: Another class has the name.
+        InvalidArgument: Another class has the name.
     """
 
     def register(kind: Kind) -> Kind:
         if not tools_of(kind):
             raise TypeError(f"{kind.__name__} has no tools; mark its methods with @tool")
         if _systems.setdefault(name, kind) is not kind:
-            raise ValueError(f"there is a memory system {name!r} already; choose another name")
+            raise InvalidArgument(f"there is a memory system {name!r} already; choose another name")
         return kind
 
     return register

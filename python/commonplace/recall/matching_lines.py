@@ -34,14 +34,14 @@ def find_text(
     keep: Callable[[Match], bool] | None = None,
     **fields: Unpack[FilterFields],
 ) -> list[Match]:
-    r"""Return up to `limit` lines of notes, and messages, that hold a text, in file order.
+    r"""Return the first lines of notes, and messages, that hold a text, in file order.
 
     Args:
         store: Where to look.
         text: Taken literally; upper and lower case are one.
         prefixes: Files and folders to look into, one after the other; one that is not there holds
             nothing.
-        limit: Most matches to return.
+        limit: Most matches to show; one more is returned where there are more.
         context: Neighbouring lines or messages to have with each match, 0 to 20 on each side.
         keep: Only matches of which this is true.
         **fields: Of a filter, as for `Store.grep`.
@@ -58,11 +58,11 @@ def find_text(
        2-
        3:Wrote the authentication
     """
-    if limit < 1 or not 0 <= context <= MOST_CONTEXT:
-        raise QueryError(
-            f"a limit is 1 or more and a context 0 to {MOST_CONTEXT} lines, not {limit} and "
-            f"{context}"
-        )
+    if limit < 1:
+        raise QueryError(f"a limit is 1 or more, not {limit}")
+    check_context(context)
+    if not text.strip():
+        raise QueryError("there is no text to look for: give at least one word")
     found: list[Match] = []
     for prefix in prefixes:
         fields["prefix"] = prefix or None
@@ -73,9 +73,19 @@ def find_text(
             for match in matches:
                 if keep is None or keep(match):
                     found.append(match)
-                if len(found) >= limit:
+                if len(found) > limit:
                     return found
     return found
+
+
+def check_context(context: int) -> None:
+    """Check how many neighbours are asked for.
+
+    Raises:
+        QueryError: They are less than 0, or more than `MOST_CONTEXT`.
+    """
+    if not 0 <= context <= MOST_CONTEXT:
+        raise QueryError(f"a context is 0 to {MOST_CONTEXT} lines, not {context}")
 
 
 def listed(found: Sequence[Match], text: str, limit: int, cite: Callable[[str], str] = str) -> str:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 import msgspec
 
-from commonplace.arguments import at_least, checks_arguments
+from commonplace.arguments import at_least, check_fields, checks_arguments
 from commonplace.errors import CommonplaceError, InvalidArgument, ToolError
 from commonplace.records import FIELDS, record
 from commonplace.tools.prefix import with_prefix
@@ -96,6 +96,7 @@ class Toolset:
     longest: int = LONGEST
 
     def __post_init__(self) -> None:
+        check_fields(self)
         at_least(1, longest=self.longest)
         counts = Counter(tool.name for tool in self.tools)
         if twice := [name for name, count in counts.items() if count > 1]:
@@ -304,7 +305,7 @@ def tools_for(
         kind = type(memory).__name__
         raise TypeError(f"{kind} has no tools; mark its methods with @commonplace.tools.tool")
     wanted = {name for name, effect in effects.items() if effect != "erases"}
-    if isinstance(only, str):
+    if isinstance(only, str) or not isinstance(only, Iterable | None):
         raise InvalidArgument(f"only is a list of names, not {only!r:.60}")
     if only is not None:
         known = Toolset(tuple(Tool.of(getattr(memory, name)) for name in effects))

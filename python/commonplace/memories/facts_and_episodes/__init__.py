@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 
 from commonplace._core import Entry, Written
-from commonplace.arguments import at_least, checks_arguments, has_text
+from commonplace.arguments import at_least, checks_arguments, given_day, has_text
 from commonplace.citation import located
 from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
@@ -95,7 +95,7 @@ class FactsAndEpisodes(ForgetTool):
         self._folder = folder
         self._clock = clock
         self._usage = Usage(store.side_files())
-        self._notes = Notes(store, folder, self._usage)
+        self._notes = Notes(store, store.base_of(folder), self._usage)
         self._months = Months(self._notes, month_limit)
         self._turn = Lock()
 
@@ -148,7 +148,7 @@ class FactsAndEpisodes(ForgetTool):
             store,
             text,
             [self._notes.full("")],
-            limit + 1,
+            limit,
             context=context,
             keep=lambda match: match.path in own,
             source="note",
@@ -277,7 +277,8 @@ class FactsAndEpisodes(ForgetTool):
     def _forget(self, what: str, token: str) -> ForgetAnswer:
         own = [self._notes.full("")]
         with self._turn:
-            return forget(self._notes.store, what, token, own, self._notes.full)
+            notes = self._notes
+            return forget(notes.store, what, token, own, notes.full, notes.relative)
 
     @checks_arguments
     def index_message(
@@ -301,6 +302,8 @@ class FactsAndEpisodes(ForgetTool):
         Returns:
             The message, or None after the first iteration and while there is no memory.
         """
+        if budget is not None:
+            at_least(0, budget=budget)
         files = self._listed() if iteration == 1 else []
         if not files:
             return None
@@ -319,6 +322,7 @@ class FactsAndEpisodes(ForgetTool):
         episodes = [file for file in self._listed() if file["path"].startswith(EPISODES)]
         return "\n".join(index_message.line(file) for file in episodes)
 
+    @checks_arguments
     def summarise_months(
         self, older_than: date | None = None, *, model: ChatModel | None = None
     ) -> list[str]:
@@ -339,6 +343,7 @@ class FactsAndEpisodes(ForgetTool):
             CompactionFailed: A copy does not read back, or a summary is empty. The month is as it
                 was.
         """
+        older_than = given_day(older_than, "older_than")
         if older_than is None:
             today = self._clock().date()
             older_than = date(today.year - 1, today.month, 1)

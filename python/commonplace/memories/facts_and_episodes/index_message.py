@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Sequence
 
+from commonplace.errors import InvalidArgument
 from commonplace.memories.facts_and_episodes.notes import EPISODES
 from commonplace.memories.facts_and_episodes.summary_line import shortened
 from commonplace.typed_dict import TypedDict
@@ -40,7 +41,7 @@ def message(
         measure: Tells how much a text takes of the budget.
 
     Raises:
-        ValueError: Not even the message without a file is within the budget.
+        InvalidArgument: Not even the message without a file is within the budget.
     """
     # facts before episodes, as in the name of the design
     files = sorted(files, key=lambda file: (file["path"].startswith(EPISODES), file["path"]))
@@ -60,7 +61,7 @@ def message(
     while count >= 0 and measure(taking(count)) > budget:
         count -= 1
     if count < 0:
-        raise ValueError(f"a budget of {budget} is less than an empty list takes")
+        raise InvalidArgument(f"a budget of {budget} is less than an empty list takes")
     return taking(count)
 
 

@@ -23,14 +23,13 @@ class Notes:
 
     Args:
         store: Where they are.
-        folder: The folder in the store; `""` is its root.
+        base: What their paths in the store begin with, as `Files.base_of` gives it.
         usage: Remembers which summary lines were made here.
     """
 
-    def __init__(self, store: Store, folder: str, usage: Usage) -> None:
+    def __init__(self, store: Store, base: str, usage: Usage) -> None:
         self.store = store
-        folder = store.spelled(folder.strip("/"))
-        self._folder = f"{folder}/" if folder else ""
+        self._folder = base
         self._usage = usage
 
     def full(self, path: str) -> str:

@@ -28,7 +28,7 @@ from commonplace.arguments import at_least, check_fields, checks_arguments, has_
 from commonplace.citation import located
 from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
-from commonplace.errors import InvalidArgument, QueryError
+from commonplace.errors import InvalidArgument, NotFound, QueryError
 from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.four_layers.compaction import (
     compact_notes,
@@ -53,6 +53,7 @@ from commonplace.memories.four_layers.types import (
     as_dataclass,
 )
 from commonplace.memories.registry import memory_system
+from commonplace.paths import path_text
 from commonplace.protocols import ChatModel, Embedder
 from commonplace.recall.matching_lines import find_text, listed
 from commonplace.records import receipt
@@ -107,8 +108,7 @@ class FourLayers(ForgetTool):
         embedder: Embedder | None = None,
     ) -> None:
         at_least(1, max_working_entries=max_working_entries)
-        folder = store.spelled(folder.strip("/"))
-        base = f"{folder}/" if folder else ""
+        base = store.base_of(folder)
         if not shared:
             if not agent or not re.fullmatch(r"\w[\w-]*", agent):
                 raise InvalidArgument(
@@ -160,7 +160,7 @@ class FourLayers(ForgetTool):
 
         Raises:
             InvalidArgument: The entry has no content, or a value is of another kind.
-            ValueError: Its metadata is nothing that JSON can hold.
+            InvalidArgument: Its metadata is nothing that JSON can hold.
             Conflict: The note is not the expected version; nothing was changed.
         """
         layer = _known(type)
@@ -382,9 +382,7 @@ class FourLayers(ForgetTool):
             QueryError: The text is empty, the limit below 1, or the context out of its range.
         """
         revision = self.store.revision()
-        found = find_text(
-            self.store, text, self._folders(), limit + 1, context=context, source="note"
-        )
+        found = find_text(self.store, text, self._folders(), limit, context=context, source="note")
         paths = {one.path: one.path for one in found[:limit]}
         return versioned(self.store, listed(found, text, limit), paths, revision)
 
@@ -405,8 +403,10 @@ class FourLayers(ForgetTool):
                 f"{', '.join(self._folders())}"
             )
         revision = self.store.revision()
-        text = cited_text(self.store, citation)
         path = located(citation.strip())[0]
+        if self.store.version(path) is None:
+            raise NotFound(f"there is no {citation!r:.80}; `grep` and `compact` give citations")
+        text = cited_text(self.store, citation)
         return versioned(self.store, text, {path: path}, revision)
 
     @property
@@ -414,6 +414,7 @@ class FourLayers(ForgetTool):
         """The share of the store's documents that have vectors; None without an embedder."""
         return self._notes.covered
 
+    @checks_arguments
     def near_rules(self, task: str, limit: int) -> dict[str, float]:
         """Return how near in meaning the conditions of rules are to a task, by their citations.
 
@@ -429,11 +430,12 @@ class FourLayers(ForgetTool):
         limit: int = 10,
     ) -> list[tuple[MemoryEntry, str]]:
         """Return what `search` finds in a layer of notes, each entry with its citation."""
-        return [(one.entry, one.citation) for one in self._notes.search(type, query, limit)]
+        found = self._notes.search(_in_notes(type), query, limit)
+        return [(one.entry, one.citation) for one in found]
 
     def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
         """Return all entries of a layer of notes with their citations, as they were appended."""
-        held = self._notes.entries(type)
+        held = self._notes.entries(_in_notes(type))
         entries = _copies([one.entry for one in held])
         return [(entry, one.citation) for entry, one in zip(entries, held, strict=True)]
 
@@ -443,7 +445,7 @@ class FourLayers(ForgetTool):
         The entry that stands in the place of others names their citations as `archived` in its
         metadata.
         """
-        return [(one.entry, one.citation) for one in self._notes.archived(type)]
+        return [(one.entry, one.citation) for one in self._notes.archived(_in_notes(type))]
 
     def import_json(self, folder: str | PathLike[str]) -> dict[str, Any]:
         """Import `episodic.json`, `semantic.json` and `procedural.json` of the design.
@@ -462,7 +464,7 @@ class FourLayers(ForgetTool):
             FormatError: A file is not in the form of the design; the message says where.
             NotFound: None of the files is there.
         """
-        found, mended = read_files(Path(folder))
+        found, mended = read_files(Path(path_text(folder)))
         found, counts = self.store.redact(found)
         with compaction_lock(self.store):
             imported = self._notes.add_new(found)
@@ -484,7 +486,7 @@ class FourLayers(ForgetTool):
             Refused: A file is there and says something else.
         """
         layers = {layer: [one.record for one in self._notes.entries(layer)] for layer in KEYS}
-        write_files(Path(folder), layers, indent=indent, overwrite=overwrite)
+        write_files(Path(path_text(folder)), layers, indent=indent, overwrite=overwrite)
 
     # Within
 
@@ -525,4 +527,11 @@ def _known(layer: MemoryType) -> MemoryType:
         raise InvalidArgument(
             f"type is one of {', '.join(get_args(MemoryType))}, not {layer!r:.60}"
         )
+    return layer
+
+
+def _in_notes(layer: Layer) -> Layer:
+    """Return a layer that lies in notes."""
+    if layer not in KEYS:
+        raise InvalidArgument(f"type is one of {', '.join(KEYS)}, not {layer!r:.60}")
     return layer

@@ -94,7 +94,7 @@ def plain(value: Any, what: str) -> Any:
         what: How errors call it.
 
     Raises:
-        ValueError: It holds something that JSON has not, or a number that a double cannot hold.
+        InvalidArgument: It holds what JSON has not, or a number that a double cannot hold.
 
     >>> plain({"a": (1, 2.5)}, "metadata")
     {'a': [1, 2.5]}
@@ -105,7 +105,7 @@ def plain(value: Any, what: str) -> Any:
         if value in WHOLE:
             return int(value)
         if abs(value) > 10**300 or float(value) != value:
-            raise ValueError(f"{what} holds a number beyond 64 bits: give it as text")
+            raise InvalidArgument(f"{what} holds a number beyond 64 bits: give it as text")
         return float(value)
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
@@ -113,7 +113,7 @@ def plain(value: Any, what: str) -> Any:
         return [plain(item, what) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: plain(item, what) for key, item in value.items()}
-    raise ValueError(f"{what} holds {value!r:.60}, which JSON cannot hold")
+    raise InvalidArgument(f"{what} holds {value!r:.60}, which JSON cannot hold")
 
 
 def render(layer: Layer, record: Record, beside: Mapping[str, Any]) -> str:
@@ -125,7 +125,7 @@ def render(layer: Layer, record: Record, beside: Mapping[str, Any]) -> str:
         beside: What META says beyond the record, such as the `id` of a rule.
 
     Raises:
-        ValueError: A value cannot be written as JSON.
+        InvalidArgument: A value cannot be written as JSON.
         EncodingError: A text is not UTF-8.
     """
     meta: dict[str, Any] = {}
@@ -217,7 +217,7 @@ def of_layer(layer: Layer, record: Record) -> Given:
         record: Of an episode.
 
     Raises:
-        ValueError: The key or the condition in its metadata is no text.
+        InvalidArgument: The key or the condition in its metadata is no text.
     """
     if layer == "episodic":
         return record, {}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
+from commonplace.arguments import at_least, checks_arguments
 from commonplace.entries.injection import CUT, Injection, Piece, pack
 from commonplace.errors import QueryError
 from commonplace.extraction import extract
@@ -76,6 +77,7 @@ class AgentRuns:
     """
 
     def __init__(self, memory: FourLayers, *, longest: int = 2000) -> None:
+        at_least(1, longest=longest)
         self._memory = memory
         self._longest = longest
         self._learned_from: set[str] = set()
@@ -85,14 +87,17 @@ class AgentRuns:
 
     # Hooks
 
+    @checks_arguments
     def on_start(self, agent_id: str, prompt: str) -> str:
         """Note that an agent starts, with its prompt; return the id of the episode."""
         return self._note("start", "Started", agent_id, prompt)
 
+    @checks_arguments
     def on_complete(self, agent_id: str, result: str) -> str:
         """Note that an agent is done, with its result; return the id of the episode."""
         return self._note("complete", "Completed", agent_id, result)
 
+    @checks_arguments
     def on_fail(self, agent_id: str, error: BaseException | str) -> str:
         """Note that an agent failed, with the error; return the id of the episode."""
         if isinstance(error, BaseException):
@@ -101,6 +106,7 @@ class AgentRuns:
 
     # Before a run
 
+    @checks_arguments
     def rules_for(self, task: str) -> list[Applied]:
         """Return the rules whose condition fits a task.
 
@@ -140,6 +146,7 @@ class AgentRuns:
             fitting.append((-share, place, Applied(rule, citation, share == 1, reason)))
         return [applied for *_, applied in sorted(fitting, key=lambda one: one[:2])]
 
+    @checks_arguments
     def recalled(
         self, task: str, budget: int, *, limit: int = 10, measure: Callable[[str], int] = len
     ) -> Injection:
@@ -170,6 +177,7 @@ class AgentRuns:
         pieces = [*rules, *(piece for piece in by_turns if piece is not None)]
         return pack(pieces, budget, measure=measure)
 
+    @checks_arguments
     def augment(
         self, prompt: str, budget: int, *, limit: int = 10, measure: Callable[[str], int] = len
     ) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from commonplace.arguments import at_least, checks_arguments, has_text
 from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
-from commonplace.errors import NotFound, QueryError
+from commonplace.errors import InvalidArgument, NotFound, QueryError
 from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
@@ -140,6 +140,7 @@ class OverviewAndDetail(Session, ForgetTool):
         paths = {one.file_path for one in found.results if one.file_path}
         return self._versioned(found.render(query), sorted(paths), revision)
 
+    @checks_arguments
     def search(self, options: SearchOptions, *, all_sessions: bool = False) -> list[SearchResult]:
         """Return what answers a query, best first, at most 300 characters of each.
 
@@ -153,6 +154,8 @@ class OverviewAndDetail(Session, ForgetTool):
         Raises:
             QueryError: The query is empty, a source unknown, or the limit less than 1.
         """
+        if not isinstance(options, SearchOptions):
+            raise InvalidArgument(f"options are SearchOptions, not {options!r:.60}")
         return self._found(options, all_sessions).results
 
     @tool("reads")
@@ -230,6 +233,7 @@ class OverviewAndDetail(Session, ForgetTool):
         written = self.store.write(self._detail(name), text, expected_version=expected_version)
         return {**receipt(written), "citation": f"detail/{stem(name)}.md#L1"}
 
+    @checks_arguments
     def read_detail(self, name: str) -> Detail:
         """Return a note of external memory, as it was given or as a person wrote it.
 
@@ -239,7 +243,7 @@ class OverviewAndDetail(Session, ForgetTool):
         return parse_detail(name, self.store.read(self._detail(name)))
 
     def _forget(self, what: str, token: str) -> ForgetAnswer:
-        return forget(self.store, what, token, [self.folder], self._path)
+        return forget(self.store, what, token, [self.folder], self._path, self._short)
 
     # Commits and branches
 
@@ -379,6 +383,11 @@ class OverviewAndDetail(Session, ForgetTool):
                 f"{path!r:.80} is of no session: it is detail/…, messages.jsonl or sessions/…"
             )
         return path
+
+    def _short(self, path: str) -> str:
+        """Return a path, or a citation, as tools take it; see `_path`."""
+        short = path.removeprefix(f"{self.branches.workspace()}/").removeprefix(f"{self.folder}/")
+        return short if short.startswith(("messages.jsonl", "overview.md", "detail/")) else path
 
     def _detail(self, name: str) -> str:
         return f"{self.branches.workspace()}/detail/{stem(name)}.md"

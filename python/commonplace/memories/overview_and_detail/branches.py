@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from commonplace.entries.blocks import title_for
-from commonplace.errors import NotFound
+from commonplace.errors import InvalidArgument, NotFound
 from commonplace.memories.overview_and_detail.commits import Commit, Commits
 from commonplace.memories.overview_and_detail.detail import parse_detail
 from commonplace.memories.overview_and_detail.merging import merge_texts
@@ -86,7 +86,7 @@ class Branches:
 
         Raises:
             Conflict: Somebody added to the log while the notes were copied: ask again.
-            ValueError: The name is not one of a branch.
+            InvalidArgument: The name is not one of a branch.
         """
         seen = self.commits.version
         self.commits.check(expected)
@@ -94,7 +94,7 @@ class Branches:
         if name in self.names():
             return self.commits.add("switch", name, f"Went to {name}", self._keep(name), expected)
         if not _NAME.fullmatch(name) or any(name.lower() == n.lower() for n in self.names()):
-            raise ValueError(
+            raise InvalidArgument(
                 f"{name!r:.80} cannot be a branch: up to 64 letters, digits, '.', '_' and '-', "
                 f"and not one of {', '.join(self.names())} in other case"
             )
@@ -124,7 +124,9 @@ class Branches:
                 (c.meta.get("origin", MAIN) for c in self.log(name) if c.kind == "branch"), MAIN
             )
         if target == name:
-            raise ValueError(f"{name} cannot be merged into itself: go to another branch first")
+            raise InvalidArgument(
+                f"{name} cannot be merged into itself: go to another branch first"
+            )
         base = self._base(name, target)
         theirs, ours = self._keep(name), self._keep(target)
         taken: list[str] = []

@@ -25,7 +25,7 @@ from typing import Any, Literal
 import orjson
 
 from commonplace.entries.blocks import Block, parse, render, title_for
-from commonplace.errors import Conflict, FormatError, NotFound
+from commonplace.errors import Conflict, FormatError, InvalidArgument, NotFound
 from commonplace.files import UPDATES
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -116,12 +116,12 @@ class Commits:
         """Add an entry and return the receipt of the write, with its id as `commit`.
 
         Raises:
-            ValueError: The message says nothing.
+            InvalidArgument: The message says nothing.
             Conflict: The log is not the expected version, or others added to it each of 64 times.
             FormatError: The log does not give back what was added.
         """
         if not message.strip():
-            raise ValueError("say in a few words what this checkpoint is about")
+            raise InvalidArgument("say in a few words what this checkpoint is about")
         for left in reversed(range(UPDATES)):
             # the id, the parent and the title of the log follow from what is there
             seen = self.version

@@ -24,6 +24,7 @@ from typing import Any
 
 from commonplace._core import meta_comment
 from commonplace.entries.blocks import comment, fields_of
+from commonplace.errors import InvalidArgument
 
 _NAME = re.compile(r"\w[\w. @+-]*")
 _OWN_TITLE = re.compile(r"# (?P<title>[^\n]+)\n")
@@ -44,11 +45,11 @@ def stem(name: str) -> str:
     """Return the name of a note without `detail/` and `.md`.
 
     Raises:
-        ValueError: It is not the name of one file.
+        InvalidArgument: It is not the name of one file.
     """
     plain = _plain(name)
     if not _NAME.fullmatch(plain):
-        raise ValueError(f"a note of detail/ has a name such as auth-design, not {name!r:.80}")
+        raise InvalidArgument(f"a note of detail/ has a name such as auth-design, not {name!r:.80}")
     return plain
 
 

@@ -8,6 +8,9 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from commonplace.errors import InvalidArgument
+from commonplace.paths import path_text
+
 if TYPE_CHECKING:
     from commonplace.store import Store
 
@@ -22,7 +25,7 @@ def session_folder(cwd: str | os.PathLike[str], session_id: str) -> str:
     (`/my/app` and `/my-app` would be one) a hash of the path follows, so no two share a folder.
 
     Raises:
-        ValueError: The id of the session is no plain name.
+        InvalidArgument: The id of the session is no plain name.
 
     >>> session_folder("/home/alex/app", "s1")
     'sessions/--home-alex-app--/s1'
@@ -30,8 +33,10 @@ def session_folder(cwd: str | os.PathLike[str], session_id: str) -> str:
     'sessions/--home-alex-my-app--9cbee908--/s1'
     """
     if not _ID.fullmatch(session_id) or session_id.endswith("."):
-        raise ValueError(f"a session id is letters, digits, '.', '_' and '-', not {session_id!r}")
-    path = "/" + os.path.abspath(cwd).strip("/")  # noqa: PTH100 - links stay as they are named
+        raise InvalidArgument(
+            f"a session id is letters, digits, '.', '_' and '-', not {session_id!r:.80}"
+        )
+    path = "/" + os.path.abspath(path_text(cwd)).strip("/")  # noqa: PTH100 - links stay as they are named
     plain = unicodedata.normalize("NFC", path)
     name = re.sub(r"[^\w.@+-]", "-", plain).strip("-")
     name = name.encode()[-150:].decode(errors="ignore").lstrip("-")

@@ -10,7 +10,7 @@ from typing import Literal
 from commonplace._core import Hit, Match, meta_comment
 from commonplace.errors import QueryError
 from commonplace.recall import HybridHit
-from commonplace.recall.matching_lines import MOST_CONTEXT, find_text
+from commonplace.recall.matching_lines import check_context, find_text
 from commonplace.store import Store
 
 Source = Literal["detail", "messages"]
@@ -101,8 +101,7 @@ def search_session(
     sources = options.sources or SOURCES
     if not set(sources) <= set(SOURCES):
         raise QueryError(f"sources are detail and messages, not {sources!r:.80}")
-    if not 0 <= options.context <= MOST_CONTEXT:
-        raise QueryError(f"a context is 0 to {MOST_CONTEXT} lines, not {options.context}")
+    check_context(options.context)
     if options.mode == "grep":
         return _grep(store, folders, options, limit, all_sessions, known)
     notes: list[str] = []
@@ -151,16 +150,20 @@ def _grep(
     rooms = {"detail": limit - limit // 3 if limit > 1 else limit, "messages": limit}
     for source in options.sources or SOURCES:
         prefix = own if source == "detail" else f"{session}/messages.jsonl"
+        room = rooms[source] if len(options.sources) != 1 else limit
+        room = min(room, limit - len(results))
+        if room < 1:
+            break
         found = find_text(
             store,
             options.query,
             ["sessions" if all_sessions else prefix],
-            rooms[source] if len(options.sources) != 1 else limit,
+            room,
             context=options.context,
             keep=is_detail if source == "detail" else is_new,
             source="note" if source == "detail" else "message",
         )
-        for match in found[: limit - len(results)]:
+        for match in found[:room]:
             path = _relative(match.path, folders)
             results.append(
                 SearchResult(

@@ -22,7 +22,7 @@ from commonplace._core import Message, sections
 from commonplace.arguments import at_least, checks_arguments
 from commonplace.entries.blocks import parse
 from commonplace.entries.compaction import compaction_lock
-from commonplace.errors import NotFound
+from commonplace.errors import InvalidArgument, NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
 from commonplace.memories.overview_and_detail.conversation import (
     chat_messages,
@@ -107,6 +107,7 @@ class Session:
 
     # Messages
 
+    @checks_arguments
     def append(self, message: Mapping[str, Any]) -> int | None:
         """Add a message to the log and return its line: its citation is `messages.jsonl#L<line>`.
 
@@ -117,6 +118,7 @@ class Session:
         """
         return self.messages.append(message)
 
+    @checks_arguments
     def build_context(self, system_prompt: str, turns: int = 10) -> list[dict[str, Any]]:
         """Return what a model is given: system prompt, overview, and the last turns.
 
@@ -133,9 +135,9 @@ class Session:
             written; no result without its call, and no call without its result.
 
         Raises:
-            ValueError: The number of turns is negative.
+            InvalidArgument: The number of turns is negative.
         """
-        _check_turns(turns)
+        at_least(0, turns=turns)
         context = [{"role": "system", "content": system_prompt}]
         if self.enabled:
             overview = self.read_overview()
@@ -164,6 +166,7 @@ class Session:
         """The last line of the log that a summary stands for; 0 when there is none."""
         return self._summaries.last_line(self._end())
 
+    @checks_arguments
     def compact(
         self, keep_turns: int = 10, *, model: ChatModel | None = None, limit: int = 6000
     ) -> list[str]:
@@ -185,9 +188,9 @@ class Session:
 
         Raises:
             CompactionFailed: There is no summary worth having; its turns stay in the context.
-            ValueError: The number of turns is negative, or the limit less than 200.
+            InvalidArgument: The number of turns is negative, or the limit less than 200.
         """
-        _check_turns(keep_turns)
+        at_least(0, keep_turns=keep_turns)
         with compaction_lock(self.store):
             return self._compact(keep_turns, model, limit)
 
@@ -215,7 +218,7 @@ class Session:
             expected_version: The version you read; without it whatever is there is replaced
 
         Raises:
-            ValueError: It is too long to be in every context.
+            InvalidArgument: It is too long to be in every context.
         """
         self._check_overview(content)
         written = self.store.write(self._overview, content, expected_version=expected_version)
@@ -234,7 +237,7 @@ class Session:
             expected_version: The version you read; without it what others wrote meanwhile is kept
 
         Raises:
-            ValueError: It is no heading, the content would not stay below it, or the overview
+            InvalidArgument: It is no heading, the content would not stay below it, or the overview
                 would be too long to be in every context.
         """
         wanted = section.strip().lstrip("#").strip()
@@ -245,12 +248,12 @@ class Session:
             old = min(same, key=lambda block: block.title != wanted, default=None)
             new = f"## {old.title if old else wanted}\n{content.strip(chr(10))}\n"
             if not wanted or _cuts(new) != [0, len(new.encode()) + 1]:
-                raise ValueError(
+                raise InvalidArgument(
                     "a section has a heading of one line; its text has no heading but ### or "
                     "deeper, and leaves no fence or comment open"
                 )
             if _cuts(text)[-1] != len(text.encode()) + 1:
-                raise ValueError(
+                raise InvalidArgument(
                     "a fence or comment is left open in the overview and takes in what follows: "
                     "write_overview with it closed, then patch"
                 )
@@ -274,7 +277,7 @@ class Session:
 
     def _check_overview(self, text: str) -> None:
         if len(text) > self.overview_limit:
-            raise ValueError(
+            raise InvalidArgument(
                 f"the overview is in every context and may have {self.overview_limit} characters, "
                 f"not {len(text)}: move what is not needed at all times into a note of detail/"
             )
@@ -314,11 +317,6 @@ class Session:
         if batch:
             notes.append(self._summaries.add(batch, model, limit))
         return notes
-
-
-def _check_turns(count: int) -> None:
-    if count < 0:
-        raise ValueError(f"a number of turns is 0 or more, not {count}")
 
 
 def _cuts(text: str) -> list[int]:

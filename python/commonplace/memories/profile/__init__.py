@@ -24,7 +24,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from commonplace._core import Forgotten
-from commonplace.arguments import at_least, checks_arguments
+from commonplace.arguments import at_least, checks_arguments, given_day
 from commonplace.entries.forgetting import ForgetAnswer, forget, forgotten, requested
 from commonplace.entries.injection import Injection, Piece, author_of_speaker
 from commonplace.errors import InvalidArgument, QueryError, Refused
@@ -140,8 +140,7 @@ class Profile(ForgetTool):
             raise InvalidArgument(f"a half-life is a number of days above 0, not {half_life!r}")
         at_least(1, limit=limit)
         self.store = store
-        folder = store.spelled(folder.strip("/"))
-        self._root = f"{folder}/" if folder else ""
+        self._root = store.base_of(folder)
         self._clock = clock
         self._half_life = half_life
         self._limit = limit
@@ -261,7 +260,7 @@ class Profile(ForgetTool):
             raise QueryError("say what to search for (query), or read everything: mode='full'")
         if mode == "grep":
             found = find_text(
-                self.store, query, self._pages.prefixes, limit + 1, context=context, source="note"
+                self.store, query, self._pages.prefixes, limit, context=context, source="note"
             )
             return VersionedText(listed(found, query, limit), versions)
         answer = self.recall(query, limit + 1)
@@ -378,7 +377,7 @@ class Profile(ForgetTool):
         `at` asks for what was true on that day.
         """
         at_least(1, limit=limit)
-        return self._reader.recall(query, limit, at)
+        return self._reader.recall(query, limit, given_day(at, "at"))
 
     def categories(self) -> dict[str, int]:
         """Return how many entries each category has, in the order of MEMORY.md."""
@@ -396,8 +395,10 @@ class Profile(ForgetTool):
     ) -> list[ProfileEntry]:
         """Return entries of one category, or of all, oldest first; see `Reader.entries`."""
         at_least(0, limit=limit, start=start)
-        return self._reader.entries(category, limit=limit, start=start, at=at, past=past)
+        when = given_day(at, "at")
+        return self._reader.entries(category, limit=limit, start=start, at=when, past=past)
 
+    @checks_arguments
     @redacts("content")
     def correct(
         self, citation: str, content: str, *, expected_version: str | None = None
@@ -454,7 +455,7 @@ class Profile(ForgetTool):
             cite: Say after each entry where it lies; the receipt says so in any case.
 
         Raises:
-            ValueError: The budget is negative.
+            InvalidArgument: The budget is negative.
 
         >>> import commonplace, tempfile
         >>> memory = Profile(commonplace.open(tempfile.mkdtemp()))

@@ -29,8 +29,13 @@ def roles_and_texts(store: Store, messages: object) -> list[Message]:
     """
     if isinstance(messages, str):
         has_text(messages=messages)
+        if _is_path(messages) and "\n" in messages.strip():
+            raise InvalidArgument(
+                "messages is no JSON and no path of a transcript: give a list of messages such as "
+                '[{"role": "user", "content": "…"}]'
+            )
         if _is_path(messages):
-            return _transcript(store, messages)
+            return _transcript(store, messages.strip())
         messages = _parsed(messages)
     if isinstance(messages, Mapping):
         messages = messages.get("messages", [messages])
@@ -38,10 +43,7 @@ def roles_and_texts(store: Store, messages: object) -> list[Message]:
         raise InvalidArgument(
             f"messages is a list of messages, or the path of a transcript, not {messages!r:.60}"
         )
-    try:
-        return [role_and_text(one) for one in messages]
-    except ValueError as error:
-        raise InvalidArgument(str(error)) from None
+    return [role_and_text(one) for one in messages]
 
 
 def last_time(store: Store, messages: object) -> float | None:
@@ -51,7 +53,7 @@ def last_time(store: Store, messages: object) -> float | None:
     """
     if not isinstance(messages, str) or not _is_path(messages):
         return None
-    times = (one.timestamp for one in store.transcript(messages))
+    times = (one.timestamp for one in store.transcript(messages.strip()))
     return max((one for one in times if one is not None), default=None)
 
 

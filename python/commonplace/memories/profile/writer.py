@@ -27,7 +27,14 @@ from commonplace.conflict.entries import (
     is_paraphrase,
     readings,
 )
-from commonplace.errors import CommonplaceError, Conflict, ModelError, NotFound, Refused
+from commonplace.errors import (
+    CommonplaceError,
+    Conflict,
+    InvalidArgument,
+    ModelError,
+    NotFound,
+    Refused,
+)
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.change import Change, corrected, ended_statements
 from commonplace.memories.profile.ends import end_of
@@ -97,10 +104,10 @@ class Writer:
         Raises:
             Conflict: MEMORY.md is not the expected version; nothing was written.
             Refused: There is nothing in it.
-            ValueError: Nobody is called so.
+            InvalidArgument: Nobody is called so.
         """
         if by not in SPEAKERS:
-            raise ValueError(f"by is one of {', '.join(SPEAKERS)}, not {by!r:.40}")
+            raise InvalidArgument(f"by is one of {', '.join(SPEAKERS)}, not {by!r:.40}")
         today = self._today()
         said = said or today
         compare = self._comparer()

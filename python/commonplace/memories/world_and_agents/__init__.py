@@ -22,7 +22,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
 from commonplace._core import Hit, Hits, Match
-from commonplace.arguments import checks_arguments, has_text
+from commonplace.arguments import checks_arguments, given_day, has_text
 from commonplace.entries.blocks import render
 from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import CommonplaceError, Conflict, NotFound, QueryError, Refused
@@ -88,9 +88,7 @@ class WorldAndAgents(ForgetTool):
                 f"{agent_id!r:.80} is no agent id: use letters, digits, - _ and . (at most 64, "
                 "beginning with a letter or digit, not ending in a dot)"
             )
-        # as the store names it
-        folder = store.spelled(folder.strip("/"))
-        base = f"{folder}/" if folder else ""
+        base = store.base_of(folder)
         self.store = store
         self.agent_id = agent_id
         self._folder = folder
@@ -134,7 +132,7 @@ class WorldAndAgents(ForgetTool):
         """
         if days < 0 or limit < 1 or start < 0:
             raise QueryError("days and start are 0 or more, limit is 1 or more")
-        first, last = _day(since, "since"), _day(until, "until")
+        first, last = given_day(since, "since"), given_day(until, "until")
         if first is None and last is None:
             last = self._clock().date()
             # the calendar begins with the year 1
@@ -283,7 +281,7 @@ class WorldAndAgents(ForgetTool):
             raise QueryError(f"mode is 'search' or 'grep', not {mode!r:.40}")
         notes: list[str] = []
         revision = self.store.revision()
-        first, last = _day(since, "since"), _day(until, "until")
+        first, last = given_day(since, "since"), given_day(until, "until")
         if mode == "grep":
             return self._grep(query, limit, first, last, context)
         if first is None and last is None:
@@ -378,7 +376,7 @@ class WorldAndAgents(ForgetTool):
             self.store,
             text,
             prefixes if everything else [self._diary],
-            limit + 1,
+            limit,
             context=context,
             keep=None if everything else in_days,
             source="note",
@@ -401,15 +399,3 @@ class WorldAndAgents(ForgetTool):
             if len(found) >= limit or len(hits) < asked:
                 return found[:limit]
             asked *= 4
-
-
-def _day(value: date | str | None, name: str) -> date | None:
-    """Return a day that was given as such or as text."""
-    if isinstance(value, datetime):
-        return value.date()
-    if value is None or isinstance(value, date):
-        return value
-    try:
-        return date.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise QueryError(f"{name} is a day such as 2026-02-24, not {value!r:.40}") from None

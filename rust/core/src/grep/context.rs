@@ -66,7 +66,11 @@ fn before(
     view: &impl Fn(&[u8]) -> Option<Context>,
 ) -> Vec<Context> {
     let mut all = Vec::new();
-    let mut end = text.len().saturating_sub(1);
+    if text.is_empty() {
+        // the match is in the first line
+        return all;
+    }
+    let mut end = text.len() - 1;
     let mut line = found.line;
     // The first line of the piece is whole only at the start of the file.
     let starts =
