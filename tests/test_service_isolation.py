@@ -1,7 +1,8 @@
 """Isolation of tenants: hostile names, paths, prefixes, filters, citations and freshness tokens.
 
 Each tenant says a word that only it knows. Whatever anybody calls, the word of another never comes
-back. `FLEET_CALLS=1000000 FLEET_TENANTS=200` makes as many calls of as many tenants.
+back. `make test-isolation CALLS=1000000` makes as many calls of 200 tenants: it sets `FLEET_CALLS`,
+`FLEET_TENANTS` and, for each of some processes, `FLEET_SEED`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,12 @@ from commonplace.errors import CommonplaceError, InvalidArgument
 from commonplace.service import scope
 from commonplace.service.freshness import freshness_token
 from commonplace.service.scope import Get, Put, Remove, Search
-from tests.opensearch.double import Double, double
+from tests.opensearch.cluster import Cluster
+from tests.opensearch.double import Direct, Double, double
 from tests.opensearch.tenants import Tenants
 
 CALLS = int(os.environ.get("FLEET_CALLS", "150"))
+SEED = int(os.environ.get("FLEET_SEED", "17"))
 ODD_NAMES = [
     *("acme", "ACME", "acme ", "acme/", "../acme", "acme*", "*", "_all", "acme,bolt", "\0", "\n"),
     *(
@@ -51,12 +54,12 @@ LETTERS = "bcdfghjklmnpqrstvwxz"
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
+def engine(request: pytest.FixtureRequest) -> Iterator[Cluster | Double]:
     if request.param == "real":
-        yield request.getfixturevalue("cluster").url
+        yield request.getfixturevalue("cluster")
         return
     with double() as fake:
-        yield fake.url
+        yield fake
 
 
 def word(number: int) -> str:
@@ -65,9 +68,15 @@ def word(number: int) -> str:
     return f"zq{''.join(letters)}x"
 
 
+WORDS = [word(number) for number in range(len(NAMES))]
+
+
 @pytest.fixture
-def tenants(url: str, tmp_path: Path) -> Iterator[Tenants]:
-    with Tenants(tmp_path, url, f"i{uuid4().hex[:8]}") as made:
+def tenants(engine: Cluster | Double, tmp_path: Path) -> Iterator[Tenants]:
+    with Tenants(tmp_path, engine.url, f"i{uuid4().hex[:8]}") as made:
+        if isinstance(engine, Double):
+            assert made.engine
+            made.engine._pool = Direct(engine)  # type: ignore[assignment]
         for number, name in enumerate(NAMES):
             text = f"# Tea\n\n- Likes {word(number)} tea.\n"
             made.call(name, "write", path="facts/tea.md", content=text)
@@ -85,6 +94,7 @@ def hostile(random_one: random.Random, keys: list[str]) -> str:
     """Return a text that names others, leaves the folder, or means something to the engine."""
     key = random_one.choice(keys)
     number = random_one.randrange(len(NAMES))
+    known = WORDS[number]
     return random_one.choice(
         [
             f"../{key}/facts/tea.md",
@@ -97,10 +107,10 @@ def hostile(random_one: random.Random, keys: list[str]) -> str:
             "facts/tea.md#L3",
             "sessions/s1/messages.jsonl",
             "sessions/s1/messages.jsonl#L1",
-            word(number),
-            f'"{word(number)} tea"',
-            f"{word(number)[:4]}*",
-            f"{word(number)}~1",
+            known,
+            f'"{known} tea"',
+            f"{known[:4]}*",
+            f"{known}~1",
             f"tenant:{key}",
             f"path:{key} OR *",
             '{"match_all": {}}',
@@ -111,34 +121,36 @@ def hostile(random_one: random.Random, keys: list[str]) -> str:
     )
 
 
+Text = Callable[[], str]
+KINDS: list[tuple[str, Callable[[Text], dict[str, Any]]]] = [
+    ("search", lambda text: {"query": text(), "limit": 100, "unit": "message"}),
+    ("search", lambda text: {"query": text(), "prefix": [text()], "session": text()}),
+    ("search", lambda text: {"query": text(), "role": text(), "category": text()}),
+    ("search", lambda text: {"query": text(), "fresh": [text()]}),
+    ("grep", lambda text: {"pattern": text(), "fixed": True}),
+    ("grep", lambda text: {"pattern": "zq...x", "prefix": [text()]}),
+    ("list", lambda text: {"prefix": text()}),
+    ("read", lambda text: {"path": text()}),
+    ("history", lambda text: {"path": text()}),
+    ("messages", lambda text: {"path": text()}),
+    ("sessions", lambda text: {"project": text()}),
+    ("forget", lambda text: {"what": [text()]}),
+    ("status", lambda _: {}),
+]
+
+
 def any_call(random_one: random.Random, keys: list[str]) -> tuple[str, dict[str, Any]]:
     """Return a call with hostile arguments."""
-
-    def text() -> str:
-        return hostile(random_one, keys)
-
-    token = freshness_token(random_one.choice(keys), [text()])
-    calls: list[tuple[str, dict[str, Any]]] = [
-        ("search", {"query": text(), "limit": 100, "unit": "message"}),
-        ("search", {"query": text(), "prefix": [text()], "session": text()}),
-        ("search", {"query": text(), "role": text(), "category": text()}),
-        ("search", {"query": text(), "fresh": [token]}),
-        ("grep", {"pattern": text(), "fixed": True}),
-        ("grep", {"pattern": "zq...x", "prefix": [text()]}),
-        ("list", {"prefix": text()}),
-        ("read", {"path": text()}),
-        ("history", {"path": text()}),
-        ("messages", {"path": text()}),
-        ("sessions", {"project": text()}),
-        ("forget", {"what": [text()]}),
-        ("status", {}),
-    ]
-    return random_one.choice(calls)
+    name, made = random_one.choice(KINDS)
+    body = made(lambda: hostile(random_one, keys))
+    if "fresh" in body:
+        body["fresh"] = [freshness_token(random_one.choice(keys), body["fresh"])]
+    return name, body
 
 
 def other_words(tenants: Tenants, calls: int) -> list[str]:
     """Make calls, and return those that answered with the word of another tenant."""
-    random_one = random.Random(17)  # noqa: S311 - the same calls each time
+    random_one = random.Random(SEED)  # noqa: S311 - the same calls each time
     keys = [tenants.grant(name).key for name in NAMES]
     anybody = re.compile("zq...x")
     leaks = []
@@ -152,7 +164,7 @@ def other_words(tenants: Tenants, calls: int) -> list[str]:
         except CommonplaceError as error:
             told = str(error)
         # what it asked itself may come back in a message
-        own = {word(number), *anybody.findall(json.dumps(body))}
+        own = {WORDS[number], *anybody.findall(json.dumps(body))}
         leaks += [f"{name} {body}" for one in {*anybody.findall(told)} - own]
     return leaks
 

@@ -23,7 +23,7 @@ from uuid import uuid4
 import pytest
 
 from commonplace.errors import CommonplaceError
-from commonplace.service.opensearch import EngineUnavailable
+from commonplace.service.opensearch import EngineUnavailable, OpenSearch
 from commonplace.service.process import Process
 from tests.opensearch.cluster import Cluster, Unavailable, running
 from tests.opensearch.served import Served
@@ -49,7 +49,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def tenants(three: Cluster, tmp_path: Path) -> Iterator[Tenants]:
     three.wait(3)
     url = ",".join(three.urls)
-    with Tenants(tmp_path, url, f"o{uuid4().hex[:8]}", replicas=1) as made:
+    with Tenants(tmp_path, url, f"o{uuid4().hex[:8]}", replicas=1, timeout=10) as made:
         yield made
 
 
@@ -123,11 +123,14 @@ def working(tenants: Tenants) -> Iterator[Work]:
 
 def check(tenants: Tenants, work: Work) -> None:
     """Check that files and index have each acknowledged note once, ranked as at home."""
-    process, engine = tenants.process, tenants.engine
-    assert engine
+    assert tenants.engine
+    root = tenants.process.stores.folder.parent
+    # shards still move between nodes, on a machine with much else to do
+    urls = ",".join(tenants.engine._urls)
+    engine = OpenSearch(urls, prefix=tenants.engine.prefix, timeout=PATIENCE)
+    process, home = Process(root, engine), Process(root)
     wait_until(lambda: not list(process.objects.list("pending")))
     everything = {"query": {"term": {"kind": "document"}}, "size": 10_000, "_source": ["path"]}
-    home = Process(process.stores.folder.parent)
     for name in NAMES:
         key = tenants.grant(name).key
         wait_until(lambda name=name: whole(tenants, name))
@@ -248,7 +251,7 @@ def test_answers_of_the_engine_that_are_cut_off(three: Cluster, tmp_path: Path) 
     index = f"o{uuid4().hex[:8]}"
     with (
         cutting(three.nodes[0].port) as proxy,
-        Tenants(tmp_path, f"http://127.0.0.1:{proxy.server_port}", index, replicas=1) as tenants,
+        Tenants(tmp_path, proxy.url, index, replicas=1, timeout=10) as tenants,
         working(tenants) as work,
     ):
         more(work, 10)
@@ -265,6 +268,7 @@ class Cutting(ThreadingHTTPServer):
 
     def __init__(self, port: int) -> None:
         super().__init__(("127.0.0.1", 0), _Cut)
+        self.url = f"http://127.0.0.1:{self.server_port}"
         self.port, self.cuts, self.cut, self.passed = port, False, 0, 0
 
 

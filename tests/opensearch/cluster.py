@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -27,8 +28,8 @@ from typing import Any
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / "target" / "opensearch"
 OLDEST_JAVA = 21
-PATIENCE = 600.0
-"""Seconds to wait for a cluster: 5 to 9 where it is quiet, minutes on a busy machine."""
+PATIENCE = 1800.0
+"""Seconds to wait for a cluster: 5 to 9 where it is quiet, 4 minutes were seen at a load of 28."""
 
 
 class Unavailable(Exception):
@@ -182,12 +183,28 @@ def jars() -> Path:
 
 
 def free_ports(number: int) -> list[int]:
-    """Return ports that nobody listens on."""
+    """Return ports that nobody listens on.
+
+    They are below those that the system gives to connections: such a port may be taken by any other
+    program before a Java that is slow to start listens on it, or while a killed node is down.
+    """
     with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(number)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        found: list[int] = []
+        while len(found) < number:
+            one = held.enter_context(socket.socket())
+            with suppress(OSError):
+                one.bind(("127.0.0.1", random.randrange(12_000, _first_ephemeral())))  # noqa: S311
+                found.append(one.getsockname()[1])
+        return found
+
+
+def _first_ephemeral() -> int:
+    """Return the first port that the system gives to connections."""
+    try:
+        told = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+    except OSError:
+        return 32_768
+    return max(int(told.split()[0]), 16_000)
 
 
 def nodes_of(number: int, folder: Path, heap: str, *, optimized: bool = False) -> list[Node]:

@@ -15,6 +15,8 @@ from commonplace.service.process import Process
 from commonplace.service.tokens import Grant
 
 Json = dict[str, Any]
+PATIENCE = 600.0
+"""Seconds until what was written has to be found."""
 
 
 class Tenants:
@@ -27,6 +29,7 @@ class Tenants:
         grace: Seconds after which a write of another process has ended.
         objects: Where files are; None: below the root.
         replicas: Copies of each shard in the engine.
+        timeout: Seconds that a call of the engine may take, on a machine with much else to do.
     """
 
     def __init__(
@@ -38,8 +41,13 @@ class Tenants:
         grace: float = 2.0,
         objects: VersionedObjects | None = None,
         replicas: int = 0,
+        timeout: float = 120.0,
     ) -> None:
-        self.engine = OpenSearch(url, prefix=index, replicas=replicas, shards=1) if url else None
+        self.engine = None
+        if url:
+            self.engine = OpenSearch(
+                url, prefix=index, replicas=replicas, shards=1, timeout=timeout
+            )
         self.process = Process(folder, self.engine, grace=grace, objects=objects)
         self._grants: dict[str, Grant] = {}
 
@@ -63,11 +71,15 @@ class Tenants:
         data = json.dumps(body).encode(errors="surrogatepass")
         return CALLS[name].run(self.process.service, caller, data)
 
-    def found(self, tenant: str, query: str, **body: Any) -> list[str]:
-        """Return the citations of what a search finds."""
-        deadline = time.monotonic() + 20
+    def search(self, tenant: str, query: str, **body: Any) -> Json:
+        """Return the answer of a search, which is not stale."""
+        deadline = time.monotonic() + PATIENCE
         answer = self.call(tenant, "search", query=query, **body)
         # a busy machine may take longer than a search waits
         while answer["freshness"] == "stale" and "fresh" in body and time.monotonic() < deadline:
             answer = self.call(tenant, "search", query=query, **body)
-        return [hit["citation"] for hit in answer["hits"]]
+        return answer
+
+    def found(self, tenant: str, query: str, **body: Any) -> list[str]:
+        """Return the citations of what a search finds, which is not stale."""
+        return [hit["citation"] for hit in self.search(tenant, query, **body)["hits"]]

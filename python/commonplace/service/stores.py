@@ -150,8 +150,10 @@ class Stores:
         return store
 
     def _close_some(self, most: int) -> None:
+        if len(self._open) <= most:
+            return
         idle = [key for key, one in self._open.items() if not one.users]
-        for key in idle[: max(0, len(self._open) - most)]:
+        for key in idle[: len(self._open) - most]:
             store = self._open.pop(key).store
             if store:
                 store.close()
