@@ -54,10 +54,57 @@ CHINESE = "日志泄漏已修复。换了传输。"
             CHINESE,
             f"## {CHINESE}\n- Summary: 日志泄漏已修复。\n- Date: 2026-02-24\n\n{CHINESE}\n",
         ),
+        (
+            # when it was is no summary of what it was
+            "## Short ID\n- Date: 2026-02-03\n- Solution: base32\n",
+            "## Short ID\n- Summary: Solution: base32\n- Date: 2026-02-03\n- Solution: base32\n",
+        ),
+        (
+            "## Short ID\n- 日期：2026年2月3日\n",
+            "## Short ID\n- Summary: Short ID\n- 日期：2026年2月3日\n",
+        ),
+        (
+            "<!-- META: date=2026-02-03 -->\nWe moved to pnpm.",
+            """## We moved to pnpm.
+- Summary: We moved to pnpm.
+
+<!-- META: date=2026-02-03 -->
+We moved to pnpm.
+""",
+        ),
     ],
 )
 def test_an_entry_has_a_heading_a_summary_and_a_date(entry: str, made: str) -> None:
     assert entries(entry, date(2026, 2, 24)) == made
+
+
+@pytest.mark.parametrize(
+    "stamped",
+    [
+        "## Logger fix\n- Date: 2026-02-14\n",
+        "## Logger fix\n- **Date**: 2026/2/14\n",
+        "## Logger fix\n- Date: 2026-02-14T10:30:00Z\n",
+        "## Logger fix\n- Date: February 14, 2026\n",
+        "## Logger fix\n- Date: Saturday, 14 Feb. 2026\n",
+        "## Logger fix\n<!-- META: date=2026-02-14 -->\n\nDone.\n",
+        "## 2026-02-14 Logger fix\n",
+        "## 修复日志\n- 日期：2026年2月14日\n- 做了\n",
+        "## 2026年2月14日 修复日志\n做了\n",
+    ],
+)
+def test_an_entry_goes_to_the_month_of_its_stamp(opened: Store, stamped: str) -> None:
+    memory = FactsAndEpisodes(opened, clock=Clock())
+    receipt = memory.memory_append("episodes/2026-11.md", stamped)
+    assert receipt["path"] == FEBRUARY
+    assert receipt["note"] == f"filed by the date of the entry: {FEBRUARY}"
+
+
+@pytest.mark.parametrize("written", ["2026-02-30", "02/03/2026", "soon", "20260214", "2026-02-141"])
+def test_what_is_no_date_files_nothing_elsewhere(opened: Store, written: str) -> None:
+    memory = FactsAndEpisodes(opened, clock=Clock())
+    entry = f"## Logger fix\n- Date: {written}\n- done\n"
+    assert memory.memory_append("episodes/2026-11.md", entry)["path"] == "episodes/2026-11.md"
+    assert f"- Date: {written}\n" in memory.memory_read("episodes/2026-11.md")
 
 
 def test_a_past_month_gets_no_date_that_nobody_knows(opened: Store) -> None:

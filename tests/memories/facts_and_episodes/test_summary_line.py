@@ -98,6 +98,24 @@ def test_a_given_summary_is_kept_while_it_stands(opened: Store, root: Path) -> N
     assert listed(memory)[FEBRUARY].startswith("Tests, Config refactor, Short ID implementation")
 
 
+def test_a_given_summary_names_all_that_it_would_hide(opened: Store) -> None:
+    memory = FactsAndEpisodes(opened, clock=Clock())
+    memory.memory_write("facts/user.md", USER)
+    for added, latest in (
+        ("He moved to Lisbon in March.\nIt rains there.", "He moved to Lisbon in March"),
+        ("| Boat | Colour |\n|---|---|\n| Rosa | blue |", "Rosa, He moved to Lisbon in March"),
+        ("### Pets\n\nTwo cats.", "Pets, Rosa, He moved to Lisbon in March"),
+        ("他三月搬到了里斯本。", "他三月搬到了里斯本, Pets, Rosa, He moved to Lisbon in March"),
+        (
+            "```\na block of code\n```",
+            "他三月搬到了里斯本, Pets, Rosa, He moved to Lisbon in March",
+        ),
+    ):
+        memory.memory_append("facts/user.md", added)
+        line = listed(memory)["facts/user.md"]
+        assert line == f"user name, language, role; latest: {latest}"
+
+
 def test_without_our_own_file_a_made_line_is_still_known(opened: Store, root: Path) -> None:
     memory = FactsAndEpisodes(opened)
     memory.memory_write("facts/user.md", "- Name: A\n")

@@ -57,8 +57,9 @@ class FactsAndEpisodes(ForgetTool):
 
     Every file has a line `> Summary:` under its title. Where nobody wrote one, it is made from the
     keys and entries of the file, and made again by each later change. A line that a person or a
-    model wrote is kept for as long as it stands in the file; entries and list items that come
-    after it are named behind it (`logger fix; latest: Short ID`). Nothing else that somebody wrote
+    model wrote is kept for as long as it stands in the file; entries, list items,
+    paragraphs and rows of tables that come after it are named behind it
+    (`logger fix; latest: Short ID`). Nothing else that somebody wrote
     is changed.
 
     Args:

@@ -17,7 +17,8 @@ from datetime import date
 
 from commonplace._core import meta_comment
 from commonplace.entries.blocks import Block, fields_of, parse, preamble, render, title_for
-from commonplace.entries.summaries import first_sentence
+from commonplace.entries.summaries import COMMENT, first_sentence
+from commonplace.memories.facts_and_episodes.dates import written_date
 from commonplace.memories.facts_and_episodes.summary_line import shortened
 
 _HEADING = re.compile(r"\s*#{1,6}[ \t]+(?P<title>\S[^\n]*)(?:\n|\Z)")
@@ -26,7 +27,7 @@ _SUMMARY = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _DATE = re.compile(
-    r"^[-*+][ \t]+(?:\*\*)?(?:Date|日期)(?:\*\*)?[ \t]*[:：][* \t]*(?P<day>\d{4}-\d{2}-\d{2})?",
+    r"^[-*+][ \t]+(?:\*\*)?(?:Date|日期)(?:\*\*)?[ \t]*[:：][* \t]*(?P<day>[^\n]*)\n?",
     re.IGNORECASE | re.MULTILINE,
 )
 # An entry that comes after it must be seen as one.
@@ -62,7 +63,7 @@ def entries(text: str, day: date | None = None) -> str:
     if heading := _HEADING.match(text):
         return entry_of(title_for(heading["title"], 80), text[heading.end() :], day)
     summary = _SUMMARY.search(text)
-    return entry_of(title_for(summary["words"] if summary else text), text, day)
+    return entry_of(title_for(summary["words"] if summary else COMMENT.sub("", text)), text, day)
 
 
 def entry_of(title: str, text: str, day: date | None = None) -> str:
@@ -110,11 +111,10 @@ def day_of(entry: str) -> date | None:
     datetime.date(2026, 2, 24)
     """
     found = _DATE.search(entry)
-    day = (found and found["day"]) or fields_of(meta_comment(entry)).get("date")
-    try:
-        return date.fromisoformat(day) if isinstance(day, str) else None
-    except ValueError:
-        return None
+    noted = fields_of(meta_comment(entry)).get("date")
+    # the line may be one of the comment, as JSON
+    written = (found["day"] if found else "", noted if isinstance(noted, str) else "")
+    return next(filter(None, map(written_date, written)), None)
 
 
 def split(note: str) -> list[str]:
@@ -167,23 +167,17 @@ def _core_of(entry: str) -> str:
     return (text if text and _CLOSER.fullmatch(last) else entry).strip("\n")
 
 
-def _headed(title: str) -> date | None:
-    """Return the date that a heading begins with, or None."""
-    try:
-        return date.fromisoformat(title[:10])
-    except ValueError:
-        return None
-
-
 def _entry(block: Block, source: str | None, day: date | None) -> str:
     """Return a block with the lines that it lacks."""
     atx = source is not None and source.lstrip().startswith("##")
     text = source.partition("\n")[2] if source is not None and atx else block.text
     about = {}
-    day = _headed(block.title) or day
+    day = written_date(block.title) or day
     if not _SUMMARY.search(text) and "summary" not in block.meta:
-        about["Summary"] = shortened(first_sentence(block.text) or block.title)
-    if day and not _DATE.search(text) and "date" not in block.meta:
+        # when it was is said by the next line
+        about["Summary"] = shortened(first_sentence(_DATE.sub("", block.text)) or block.title)
+    dated = _DATE.search(text) or day_of(text) or "date" in block.meta
+    if day and not dated:
         about["Date"] = day.isoformat()
     lines = "".join(f"- {key}: {value}\n" for key, value in about.items())
     text = text.strip("\n")

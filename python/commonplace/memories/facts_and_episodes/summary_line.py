@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from commonplace import _core
 from commonplace.entries.blocks import parse
@@ -37,7 +37,10 @@ _KEY = re.compile(
       |(?P<key>[^:：\n]{1,40}?)(?:\*\*)?(?::(?=\s|\*|$)|：))""",
     re.MULTILINE | re.VERBOSE,
 )
-_ITEM = re.compile(r"^(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<words>\S[^\n]*)", re.MULTILINE)
+_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<words>\S.*)")
+_ROW = re.compile(r"\|[ \t]*(?P<words>[^|\s][^|]*)\|?")
+_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\||$)")
+_SUBHEADING = re.compile(r"#{1,6}[ \t]+(?P<words>\S.*)")
 # what a note says about itself, not about what it is for
 _ASIDE = {"updated", "summary", "date", "created", "更新", "日期", "摘要"}
 # what shorthand leaves out of a title
@@ -115,15 +118,16 @@ def make(note: str, *, newest_first: bool = False) -> str:
 def with_latest(line: str, before: str, after: str, *, entries_only: bool = False) -> str:
     r"""Return a summary line that somebody wrote, with what a note has gained since behind it.
 
-    These are the titles of new entries, and the new list items of the others, by their keys or
-    first words, newest first, and as many as a summary holds. What the line names itself is not
+    These are the titles of new entries, and what the others have gained: list items, paragraphs,
+    rows of tables and headings, by their keys or first words, newest first, and as many as a
+    summary holds. What the line names itself is not
     named again, and what is in the note no longer is dropped.
 
     Args:
         line: The summary line as it is.
         before: The note with which it was true.
         after: The note now.
-        entries_only: Only entries are named, not their list items.
+        entries_only: Only entries are named, not what is in them.
 
     >>> before = "# User\n\n> Summary: who\n\n- Name: A\n"
     >>> with_latest("who", before, f"{before}- City: B\n- has two cats\n")
@@ -152,10 +156,10 @@ def with_latest(line: str, before: str, after: str, *, entries_only: bool = Fals
 
 
 def _labels(note: str) -> list[tuple[str, str]]:
-    """Return what an index could name of a note: entries with their titles, and list items.
+    """Return what an index could name of a note: entries with their titles, and their items.
 
     Each is the title of the entry, "" before the first, and the label of the item, "" of the entry
-    itself.
+    itself. Items are those of lists, paragraphs, rows of tables and headings.
     """
     blocks = parse(note)
     head = without(note[: blocks[0].start] if blocks else note)
@@ -163,12 +167,31 @@ def _labels(note: str) -> list[tuple[str, str]]:
     for title, text in [("", head), *((block.title, block.text) for block in blocks)]:
         short = shortened(title.replace(",", ""))
         labels += [(short, "")] if short else []
-        for found in _ITEM.finditer(_FENCE.sub("", COMMENT.sub("", text))):
-            key = _KEY.match(found[0])
-            name = _lowered((key["link"] or key["key"]).strip()) if key else found["words"]
+        for name in _items(_FENCE.sub("", COMMENT.sub("", text))):
             if name.casefold() not in _ASIDE and (label := shortened(name.replace(",", ""))):
                 labels.append((short, label))
     return labels
+
+
+def _items(text: str) -> Iterator[str]:
+    """Yield what list items, paragraphs, rows of tables and headings are called, in order."""
+    lines = text.split("\n")
+    before, above = "", ""
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if found := _ITEM.match(line):
+            key = _KEY.match(line)
+            yield _lowered((key["link"] or key["key"]).strip()) if key else found["words"]
+        elif found := _ROW.match(line):
+            # the row above the line of dashes names the columns
+            if not _RULE.match(line) and not _RULE.match(following):
+                yield found["words"]
+        elif found := _SUBHEADING.match(line):
+            yield found["words"]
+        elif line[:1].strip(" \t>|") and not before.strip() and not _SUBHEADING.match(above):
+            # a paragraph; the first below a heading is told by that
+            yield line.rstrip(" .。")
+        before = line
+        above = line if line.strip() else above
 
 
 def shortened(text: str) -> str:
