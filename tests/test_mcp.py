@@ -174,6 +174,10 @@ def test_errors_reach_the_model_with_their_text(methods: Methods) -> None:
     assert "it is `limit`" in refusal(methods, "search", query="tea", limi=3)
     assert "query" in refusal(methods, "search")
     assert "no file or session 'nowhere'" in refusal(methods, "read", path="nowhere")
+    for path in ("none.md", "sessions/none/messages.jsonl"):
+        assert refusal(methods, "read", path=path).startswith(
+            f"there is no file '{path}'; `search`"
+        )
     assert "leads out" in refusal(methods, "remember", content="x", path="../x.md")
     assert "CLAUDE" in refusal(methods, "remember", content="x", path="CLAUDE.md")
     for path in ("sessions/a/messages.jsonl", "sessions/a/messages.JSONL"):

@@ -29,6 +29,8 @@ def test_each_file_that_is_named_is_there(form: str, with_mcp: bool) -> None:
                 assert any(one.startswith(named) for one in files), named
     assert any(path.endswith("mcp.json") for path in files) == with_mcp
     assert sum(path.endswith("skills/commonplace/SKILL.md") for path in files) == 1
+    # the directory of Claude Code takes none without, of at least 40 words
+    assert form == "agent-plugins" or len(files["plugin/README.md"].split()) >= 40
 
 
 @pytest.mark.parametrize("form", ["claude-code", "codex"])

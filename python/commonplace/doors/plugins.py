@@ -18,6 +18,16 @@ FORMS = (*WITH_HOOKS, "agent-plugins", "hermes")
 # the schemas that a reader of this form looks for
 SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
 PLUGIN = "plugin"
+README = f"""# {NAME}
+
+{ABOUT} Sessions are plain files in `~/.commonplace`, or in the folder that
+`$COMMONPLACE_ROOT` names, with keys and passwords replaced. Hooks take in what was said and put
+what fits before a prompt, as a quotation with its source; mostly that is nothing. A skill and an
+MCP server let the model look further.
+
+The program `commonplace` has to be on the path: `pip install commonplace`. `commonplace log` shows
+what was put before the model, and `commonplace doctor` whether all works.
+"""
 
 
 def plugin_files(
@@ -62,6 +72,7 @@ def plugin_files(
         manifest |= {"mcpServers": "./.mcp.json"} if with_mcp else {}
     folder, catalogue = _CATALOGUES[form]
     inner[f"{folder}/plugin.json"] = _json(manifest)
+    inner["README.md"] = README
     return {f"{PLUGIN}/{path}": text for path, text in inner.items()} | catalogue()
 
 

@@ -184,7 +184,11 @@ class MemoryTools:
                 raise NotFound(f"there is no file or session {where!r:.200}; `search` finds both")
             where = session.path
         lines = self._messages if where.endswith(".jsonl") else self._lines
-        text, following = lines(where, first, end)
+        try:
+            text, following = lines(where, first, end)
+        except NotFound:
+            # the text of the core names a command that is no tool here
+            raise NotFound(f"there is no file {where!r:.200}; `search` finds what is") from None
         rest = following if last is None or following is None or following <= last else None
         return {"path": where, "text": text, "next": rest}
 
