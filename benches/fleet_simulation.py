@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--p50", type=float, default=0.0054, help="seconds, counts and search")
     parser.add_argument("--p99", type=float, default=0.024)
     parser.add_argument("--write", type=float, default=0.006, help="seconds of a core, a copy")
-    parser.add_argument("--disk", type=float, default=3800, help="bytes a section")
+    parser.add_argument("--disk", type=float, default=2500, help="bytes a section")
     parser.add_argument("--bulk", type=float, default=1345, help="sections a second, a node")
     parser.add_argument("--events", type=int, default=100_000)
     print("\n".join(report(parser.parse_args())))

@@ -16,7 +16,7 @@ import pytest
 import commonplace
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.adapters.meaning import search_by_meaning
-from commonplace.errors import Conflict, InvalidArgument, StorageError
+from commonplace.errors import Conflict, FormatError, InvalidArgument, StorageError
 from commonplace.service import scope
 from commonplace.service.opensearch import EngineUnavailable
 from commonplace.service.pending import Pending
@@ -395,6 +395,26 @@ def test_a_document_of_another_tenant_is_never_taken(fake: Double, tmp_path: Pat
         fake.fault = lambda path, _: (200, data) if path == "/_msearch" else None
         with pytest.raises(scope.ForeignDocument):
             tenants.call("acme", "search", query="sencha")
+
+
+@pytest.mark.parametrize(
+    ("meta", "why"),
+    [
+        ({"commonplace": 0}, "run `commonplace serve reindex`, which"),
+        ({"commonplace": 99}, "run the newer version, or"),
+        ({}, "not made by commonplace"),
+        ({"commonplace": "1"}, "not made by commonplace"),
+    ],
+)
+def test_an_index_of_another_form_is_told(
+    fake: Double, tmp_path: Path, meta: dict[str, Any], why: str
+) -> None:
+    tenants = Tenants(tmp_path, fake.url)
+    assert tenants.engine
+    tenants.engine.prepare()
+    fake.indexes["test-1"].body["mappings"] = {"_meta": meta}
+    with pytest.raises(FormatError, match=why):
+        tenants.process.start()
 
 
 def test_an_index_of_another_version_is_refused(fake: Double, tmp_path: Path) -> None:

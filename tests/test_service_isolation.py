@@ -156,7 +156,7 @@ def other_words(tenants: Tenants, calls: int) -> list[str]:
     leaks = []
     for made in range(1, calls + 1):
         if made % 50_000 == 0:
-            print(f"{made} calls", flush=True)
+            print(f"{made} calls, {len(leaks)} leaks", flush=True)
         number = random_one.randrange(len(NAMES))
         name, body = any_call(random_one, keys)
         try:

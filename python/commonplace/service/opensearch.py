@@ -120,10 +120,7 @@ class OpenSearch:
         for name, told in found.items():
             made = told["mappings"].get("_meta", {}).get("commonplace")
             if made != MAPPING_VERSION:
-                raise FormatError(
-                    f"the index {name} has form {made}, and this version writes form "
-                    f"{MAPPING_VERSION}: run `commonplace serve reindex`, which serves meanwhile"
-                )
+                raise FormatError(_of_another_form(name, made))
 
     def make(self, name: str, *, current: bool = False) -> None:
         """Make an index.
@@ -423,6 +420,16 @@ def _batches(
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _of_another_form(name: str, made: Any) -> str:
+    """Return why an index cannot be used, and what to do."""
+    if not isinstance(made, int):
+        return f"the index {name} was not made by commonplace: name another one with --index"
+    forms = f"the index {name} has form {made}, and this version writes form {MAPPING_VERSION}"
+    if made > MAPPING_VERSION:
+        return f"{forms}: run the newer version, or `commonplace serve reindex` to go back"
+    return f"{forms}: run `commonplace serve reindex`, which serves meanwhile"
 
 
 def _reason(told: Any) -> str:
