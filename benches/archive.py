@@ -1,10 +1,14 @@
 """The archive at size: generated sessions, archived, then searched in processes of their own.
 
     python benches/archive.py --messages 1000000 --folder FOLDER
+    python benches/archive.py --rest --folder FOLDER
 
 Prints how fast it is made ready, its share of the said text on the disk, the time from opening to
 the first hit, p50 and p99 of 1,000 queries, and the resident memory after them. On a machine with
 other work its processor time tells more than the clock.
+
+With `--rest` each twentieth session of the memory that is there comes back from the archive. It is
+searched for these, and beside it, query by query, a memory that has nothing else.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 import commonplace
 from commonplace.engines.archive import ArchiveEngine
@@ -93,18 +98,60 @@ def make_ready(root: Path) -> tuple[float, float]:
         return time.perf_counter() - began, time.process_time() - worked
 
 
-def query(root: Path, count: int) -> None:
-    """Open, search, and print the figures of this process as JSON."""
+def queries(count: int) -> list[str]:
+    """Return queries of two to five words, rare ones and frequent ones."""
     vocabulary = words(120_000)
     chance = random.Random(23)
+    ranks = (
+        [int(len(vocabulary) ** chance.random()) - 1 for _ in range(chance.randint(2, 5))]
+        for _ in range(count)
+    )
+    return [" ".join(vocabulary[rank] for rank in own) for own in ranks]
+
+
+def search_rest(folder: Path, count: int) -> None:
+    """Print how long a memory takes for what is not archived, and one without the archive."""
+    root, alone = folder / "memory", folder / "alone"
+    shutil.rmtree(alone, ignore_errors=True)
+    rest = [path.relative_to(root) for path in sorted(root.rglob("messages.jsonl"))[::20]]
+    for path in rest:
+        (alone / path).parent.mkdir(parents=True)
+        shutil.copy(root / path, alone / path)
+    with commonplace.open(root, watch=False) as store:
+        engine = ArchiveEngine(store)
+        for path in rest:
+            engine.remove(path.as_posix())
+        engine.commit()
+    kinds: dict[str, tuple[Path, Literal["yes", "no"]]] = {
+        "alone": (alone, "yes"),
+        "archive_no": (root, "no"),
+        "archive_yes": (root, "yes"),
+    }
+    stores = {name: commonplace.open(path) for name, (path, _) in kinds.items()}
+    spent: dict[str, list[float]] = {name: [] for name in kinds}
+    for at, text in enumerate(queries(count + 20)):
+        for name, (_, archive) in kinds.items():
+            worked = time.process_time()
+            stores[name].search(text, archive=archive)
+            if at >= 20:
+                spent[name].append(1000 * (time.process_time() - worked))
+    status = stores["archive_no"].status()
+    print(f"{status.archived:,} of {status.transcripts:,} sessions are archived")
+    for name, times in spent.items():
+        times.sort()
+        figures = [f"{times[int(count * share)]:.2f}" for share in (0.5, 0.99)]
+        print(f"{name}: processor time of a query, ms: p50 {figures[0]}, p99 {figures[1]}")
+
+
+def query(root: Path, count: int) -> None:
+    """Open, search, and print the figures of this process as JSON."""
+    texts = queries(count)
     began, cpu = time.perf_counter(), time.process_time()
     store = commonplace.open(root)
     first = store.search("kalo miten drasol", archive="yes")
     opening, opening_cpu = time.perf_counter() - began, time.process_time() - cpu
     spent, worked = [], []
-    for _ in range(count):
-        ranks = [int(len(vocabulary) ** chance.random()) - 1 for _ in range(chance.randint(2, 5))]
-        text = " ".join(vocabulary[rank] for rank in ranks)
+    for text in texts:
         began, cpu = time.perf_counter(), time.process_time()
         store.search(text)
         spent.append(time.perf_counter() - began)
@@ -138,11 +185,15 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, required=True, help="a folder with room")
     parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--rest", action="store_true", help="search what is not archived")
     parser.add_argument("--only-query", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     root = given.folder / "memory"
     if given.only_query:
         query(root, given.queries)
+        return
+    if given.rest:
+        search_rest(given.folder, given.queries)
         return
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)

@@ -16,7 +16,6 @@ import tantivy
 import commonplace
 from commonplace import QueryError, Store, cli
 from commonplace.engines.archive import ArchiveEngine
-from commonplace.engines.archive_queries import by_context
 from commonplace.engines.row_reader import RowReader
 from commonplace.errors import CommonplaceError
 from tests.test_refuse import run_with_mounts
@@ -523,13 +522,3 @@ def test_the_engine_is_small_to_look_at(memory: Path) -> None:
         began = time.perf_counter()
         engine.refresh()
         assert time.perf_counter() - began < 5
-
-
-def test_messages_are_read_in_the_order_of_their_scores_and_those_of_their_neighbours() -> None:
-    # three rows of a file, two beside each other, and a better one of another file
-    order = by_context([2.0, 1.9, 1.0, 2.5], [(1, 4), (1, 5), (1, 9), (2, 0)])
-    assert order[:3] == [(0, False), (1, False), (3, False)]
-    # messages without a row: by the row beside them
-    assert set(order[3:]) == {(2, False), (0, True), (1, True), (2, True), (3, True)}
-    assert order[-2:] == [(2, True), (2, True)]
-    assert by_context([], []) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,22 @@ def test_rows_are_handed_out_piece_by_piece() -> None:
     assert [row["o"] for row in found] == [sum(lengths[: n + 2]) for n in range(4000)]
     assert (rows.stats.documents, rows.next_rows()) == (4000, [])
     assert rows.stats.docs_with_field["body"] == 4000
+
+
+def test_rows_are_the_same_whichever_thread_makes_their_piece() -> None:
+    texts = (f"kettle{n} rivers " + f"tea{n % 7} " * 40 for n in range(2500))
+    lines = (json.dumps({"role": "user", "content": text}) + "\n" for text in texts)
+    data = "".join(lines).encode()
+    made, by_threads = (ArchiveRows("s/messages.jsonl", data, 7) for _ in range(2))
+    expected = []
+    while piece := made.next_rows():
+        expected.append(piece)
+    assert len(expected) > 2
+    for piece in expected:
+        # a thread of its own has read no word yet
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(by_threads.next_rows).result() == piece
+    assert by_threads.stats == made.stats
 
 
 def test_a_file_in_utf16_has_no_rows() -> None:

@@ -104,7 +104,7 @@ def test_no_secret_of_a_header_reaches_the_disk(store: Store, root: Path, tmp_pa
     assert any(path.parent.name == "imports" for path in files)
     assert not [path for path in files if token in str(path) or token.encode() in path.read_bytes()]
     ignored = (root / ".commonplace/.gitignore").read_text().splitlines()
-    assert {"/imports/", "/redactions.jsonl"} <= {*ignored}
+    assert {"/archive/", "/imports/", "/redactions.jsonl"} <= {*ignored}
 
 
 @pytest.mark.usefixtures("home")

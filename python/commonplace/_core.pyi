@@ -45,6 +45,7 @@ __all__ = [
     "archive_row_names",
     "best_first",
     "blocks",
+    "by_context",
     "engine_documents",
     "front_matter",
     "language_names",
@@ -693,6 +694,16 @@ def archive_label(letter: str, text: str) -> str:
 
 def archive_row_names(name: str) -> list[str]:
     """Return the names of rows of the archive that stand for a name; a document has one of them."""
+
+def by_context(rows: Sequence[tuple[float, int, int]]) -> list[tuple[int, bool]]:
+    """Return messages by the scores of their rows and of those beside them, the likely best first.
+
+    Args:
+        rows: Of each its score, its file, and its place there.
+
+    Returns:
+        For each message the index of its row, or of the row beside it, and whether it is that.
+    """
 
 def language_names() -> list[tuple[str, list[str]]]:
     """Return for each language its code, and the names of which a document in it has one."""

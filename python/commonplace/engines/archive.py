@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from commonplace._core import ArchiveRows, best_first
+from commonplace._core import ArchiveRows, best_first, by_context
 from commonplace.engines.archive_index import PATIENCE, ArchiveIndex, Row
 from commonplace.engines.archive_list import FOLDER, ArchiveList
-from commonplace.engines.archive_queries import WINDOW, ArchiveQueries, by_context
+from commonplace.engines.archive_queries import WINDOW, ArchiveQueries
 from commonplace.engines.protocol import EngineStats
 from commonplace.engines.row_reader import RowReader, read_ahead, scarce_memory
 from commonplace.errors import Busy, MemoryLimit, NotFound, StorageError
@@ -164,11 +164,14 @@ class ArchiveEngine:
         scored = self._queries.best(weights, [*own, *places], POOL * count)
         # at once: to open a column costs more than to read it
         rows = self._index.numbers([address for _, address in scored])
-        order = by_context([score for score, _ in scored], [(row[0], row[3]) for row in rows])
+        placed = zip(scored, rows, strict=True)
+        order = by_context([(score, row[0], row[3]) for (score, _), row in placed])
         order = order[: int(MOST * count)]
-        # the neighbours of what does not pass may pass
-        near = [one for _, one in self._queries.best(weights, places, NEAR)] if own else []
-        documents = self._documents(self._index.numbers(near), [], names)
+        documents: list[EngineDocument] = []
+        if own:
+            # the neighbours of what does not pass may pass
+            near = [one for _, one in self._queries.best(weights, places, NEAR)]
+            documents = self._documents(self._index.numbers(near), [], names)
         # what is left out by its text or by the filter says nothing of what is behind it
         size = len(order) if own or names.excludes else BATCH
         best: set[tuple[str, int]] = set()

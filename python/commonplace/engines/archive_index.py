@@ -60,6 +60,7 @@ class ArchiveIndex:
         self.searcher: Any = None
         self._links: TemporaryDirectory[str] | None = None
         self._counts: dict[str, int] = {}
+        self._documents: dict[str, int] = {}
         self.deleted = False
         """Rows were deleted that tantivy still counts."""
 
@@ -107,6 +108,7 @@ class ArchiveIndex:
         self._index.reload()
         self.searcher = self._index.searcher()
         self._counts.clear()
+        self._documents.clear()
 
     def rows(self) -> int:
         """Return the number of rows."""
@@ -198,7 +200,11 @@ class ArchiveIndex:
 
     def count(self, name: str) -> int:
         """Return the number of documents that have a name."""
-        return sum(self.count_rows(one) for one in archive_row_names(name))
+        found = self._documents.get(name)
+        if found is None:
+            found = sum(self.count_rows(one) for one in archive_row_names(name))
+            _keep(self._documents, name, found)
+        return found
 
     def count_rows(self, name: str) -> int:
         """Return the number of rows that have this very name."""
@@ -209,9 +215,7 @@ class ArchiveIndex:
                 found = self.count_found(self.term(name))
             else:
                 found = self.searcher.doc_freq("t", name)
-            if len(self._counts) >= MAX_COUNTS:
-                self._counts.clear()
-            self._counts[name] = found
+            _keep(self._counts, name, found)
         return found
 
     def count_found(self, query: Any) -> int:
@@ -276,6 +280,12 @@ class ArchiveIndex:
             builder.add_unsigned_field(name, fast=True)
         builder.add_integer_field("d", fast=True)
         return builder.build()
+
+
+def _keep(counts: dict[str, int], name: str, count: int) -> None:
+    if len(counts) >= MAX_COUNTS:
+        counts.clear()
+    counts[name] = count
 
 
 def _heap(release: Callable[[], None]) -> int:

@@ -19,9 +19,6 @@ SPELLED = "wevd"
 # Words of one pattern, as in the index of a store
 MAX_WORDS = 256
 LANGUAGES = language_names()
-# What a message gains by the score of the one before it and of the one behind it: about what a name
-# weighs in the context of a message, of what it weighs in its text
-CONTEXT = 0.4
 # Best messages that may be shown
 WINDOW = 20
 # Rows with a rare name that are looked at first, for each that is wanted
@@ -180,39 +177,6 @@ class ArchiveQueries:
             words, key=lambda word: (-sum(count for _, count in words[word]), word)
         )
         return [name for word in rarest_last[:MAX_WORDS] for name, _ in words[word]]
-
-
-def by_context(
-    scores: Sequence[float], places: Sequence[tuple[int, int]]
-) -> list[tuple[int, bool]]:
-    """Return messages by their rows and those of their neighbours, the likely best first.
-
-    A row is scored without its neighbours. What they say counts for a message too, and a message
-    with no name of the query may be found by them alone.
-
-    Args:
-        scores: Of each row.
-        places: File and place of each row.
-
-    Returns:
-        For each message the index of its row, or of the row beside it, and whether it is that.
-    """
-    at = dict(zip(places, range(len(places)), strict=True))
-    gained = list(scores)
-    beside: dict[tuple[int, int], tuple[float, int]] = {}
-    for index, (file, place) in enumerate(places):
-        gain = CONTEXT * scores[index]
-        for other in ((file, place - 1), (file, place + 1)):
-            row = at.get(other)
-            if row is None:
-                before, first = beside.get(other, (0.0, index))
-                beside[other] = (before + gain, first)
-            else:
-                gained[row] += gain
-    ranked = [(score, index, False) for index, score in enumerate(gained)]
-    ranked += [(score, index, True) for score, index in beside.values()]
-    ranked.sort(reverse=True)
-    return [(index, is_beside) for _, index, is_beside in ranked]
 
 
 def languages_of(stats: CollectionStats) -> set[str]:

@@ -13,6 +13,7 @@ use commonplace_core::search::{Wanted, collection_stats};
 use commonplace_core::store::engine::archive_rows as rows;
 use commonplace_core::store::engine::archived_place::ArchivedPlace;
 use commonplace_core::store::engine::asked_words::AskedWords;
+use commonplace_core::store::engine::context_order;
 use commonplace_core::store::engine::query_names::PatternKind;
 use commonplace_core::store::engine::{candidates, document, extraction, query_names};
 use commonplace_core::text::language::readings::LanguageId;
@@ -428,6 +429,12 @@ pub fn archived_place(row: Row) -> (u64, ArchivedPlace) {
 /// Returns the words that a query asks for, if it is given and asks for known ones.
 pub fn asked_words(names: Option<&QueryNames>) -> Option<AskedWords> {
     AskedWords::of(&names?.names)
+}
+
+/// Returns messages by their rows (score, file, place) and those of their neighbours, best first.
+#[pyfunction]
+pub fn by_context(rows: Vec<(f64, u64, u32)>) -> Vec<(usize, bool)> {
+    context_order::by_context(&rows)
 }
 
 /// Returns the documents behind Python's.

@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::engine::{
         ArchiveRows, CollectionStats, EngineDocument, QueryNames, archive_label, archive_row_names,
-        best_first, engine_documents, language_names, memory_left, rank_candidates,
+        best_first, by_context, engine_documents, language_names, memory_left, rank_candidates,
     };
     #[pymodule_export]
     use super::explanation::{Explanation, WordScore};

@@ -43,6 +43,8 @@ pub struct ArchivedFiles {
     /// The stamps of the list when it was read; none where there is none.
     stamp: Option<Stat>,
     files: FxHashMap<String, ArchivedFile>,
+    /// The paths by the numbers.
+    paths: FxHashMap<u64, String>,
     /// Documents were deleted, or a change is not finished.
     has_others: bool,
 }
@@ -67,7 +69,9 @@ impl ArchivedFiles {
         let files = list["files"].as_object().into_iter().flatten();
         let files = files.filter_map(|(path, file)| Some((path.clone(), archived_file(file)?)));
         let has_others = ["deleted", "unfinished"].into_iter().any(|name| list[name] == true);
-        Ok(Self { stamp, files: files.collect(), has_others })
+        let files: FxHashMap<String, ArchivedFile> = files.collect();
+        let paths = files.iter().map(|(path, file)| (file.id, path.clone())).collect();
+        Ok(Self { stamp, files, paths, has_others })
     }
 
     /// Returns the stamps of the list; none where there is none.
@@ -90,6 +94,11 @@ impl ArchivedFiles {
     /// those of deleted documents until it is merged.
     pub(crate) fn may_hold_others(&self) -> bool {
         self.has_others || self.files.is_empty()
+    }
+
+    /// Returns the path of the file with this number.
+    pub(crate) fn path(&self, id: u64) -> Option<&str> {
+        self.paths.get(&id).map(|path| &**path)
     }
 
     /// Returns the files, in no order.

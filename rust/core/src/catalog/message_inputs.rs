@@ -88,6 +88,14 @@ impl MessageInputs {
         true
     }
 
+    /// Forgets how often words are in the texts, for another lexicon counts them from here on.
+    pub fn forget_counts(&mut self) {
+        let last = self.last.as_mut().map(|(_, last)| last);
+        for kept in last.into_iter().chain(&mut self.before) {
+            kept.counted.get_mut().clear();
+        }
+    }
+
     /// Forgets the last message, which was read as a successor only.
     pub fn forget_last(&mut self) {
         self.last = None;

@@ -43,6 +43,15 @@ impl TermKind {
         Self::LETTERS[self as usize].1
     }
 
+    /// Returns the kind of what is called so, but stands only beside the text.
+    pub(crate) fn beside(self) -> Self {
+        match self {
+            Self::Stem => Self::StemBeside,
+            Self::Word => Self::WordBeside,
+            other => other,
+        }
+    }
+
     /// Returns the name of a term.
     #[must_use]
     pub fn name(self, term: &str) -> String {

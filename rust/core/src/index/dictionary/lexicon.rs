@@ -237,6 +237,17 @@ impl Lexicon {
     /// Does the same for a text that other documents have too: it is counted once and kept in
     /// `counted`, which is for this text and this lexicon alone.
     pub fn add_shared(&mut self, field: Field, text: &str, counted: &mut CountedText) {
+        self.count_shared(text, counted);
+        self.document.add(field, counted);
+    }
+
+    /// Adds only the length of such a text.
+    pub(crate) fn add_length(&mut self, field: Field, text: &str, counted: &mut CountedText) {
+        self.count_shared(text, counted);
+        self.document.add_length(field, counted);
+    }
+
+    fn count_shared(&mut self, text: &str, counted: &mut CountedText) {
         if counted.language != Some(self.language) {
             self.end_field();
             counted.clear();
@@ -244,7 +255,6 @@ impl Lexicon {
             self.count(text, counted);
             counted.language = Some(self.language);
         }
-        self.document.add(field, counted);
     }
 
     /// Adds what was counted of a field to the document being read.

@@ -138,9 +138,14 @@ pub(super) struct FieldCount {
 }
 
 impl DocumentCounts {
+    /// Adds the length of a text alone.
+    pub fn add_length(&mut self, field: Field, text: &CountedText) {
+        self.lengths[field as usize] += text.length;
+    }
+
     /// Adds a text.
     pub fn add(&mut self, field: Field, text: &CountedText) {
-        self.lengths[field as usize] += text.length;
+        self.add_length(field, text);
         // the context is the text of other documents, and tells nothing of the language of this
         if field != Field::Context {
             self.votes.add_all(&text.votes);

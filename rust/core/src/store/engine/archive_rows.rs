@@ -4,11 +4,13 @@
 //! context is not in it: what neighbours say is in their own rows, and all three are read back. A
 //! transcript is read piece by piece, so that its rows take little memory however large it is.
 
+use std::fmt::Write as _;
 use std::fs::File;
 
-use serde_json::json;
+use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::catalog::TranscriptPosition;
 use crate::catalog::extract::Corpus;
 use crate::catalog::message_inputs::MessageInputs;
 use crate::error::{Error, Interrupt, Result};
@@ -189,6 +191,8 @@ impl ArchiveRows {
         let mut known = self.last.take().into_iter().collect::<Vec<_>>();
         let first = known.len();
         let (mut start, mut number) = (self.start, self.line);
+        // another thread has a lexicon of its own
+        self.messages.forget_counts();
         let (messages, session) = (&mut self.messages, &mut self.session);
         let lines = self.rest[..end].split_inclusive(|&byte| byte == b'\n');
         let (is_last, limit, path) = (self.is_at_end, &self.limit, &self.path);
@@ -241,16 +245,18 @@ fn check_line(limit: &MemoryLimit, what: impl FnOnce() -> String, length: usize)
 }
 
 fn row(document: &EngineDocument, id: u64) -> String {
-    let position = &document.position;
-    let mut row = json!({
-        "t": names(document), "f": id, "o": document.start, "l": document.line, "p": position.place,
-        "u": position.turn, "r": position.session_run, "w": position.terms_before,
-        "h": document.hash as u32,
-    });
-    if let Some(time) = document.time {
-        row["d"] = json!(time);
+    let EngineDocument { start, line, hash, time, .. } = document;
+    let TranscriptPosition { place, turn, session_run, terms_before } = document.position;
+    let names = Value::String(names(document));
+    let mut row = format!(
+        r#"{{"t":{names},"f":{id},"o":{start},"l":{line},"p":{place},"u":{turn},"r":{session_run}"#
+    );
+    let _ = write!(row, r#","w":{terms_before},"h":{}"#, *hash as u32);
+    if let Some(time) = time {
+        let _ = write!(row, r#","d":{time}"#);
     }
-    row.to_string()
+    row.push('}');
+    row
 }
 
 /// Returns the names of a document. A stem and the word that is spelled like it are one name, for

@@ -37,12 +37,9 @@ impl Store {
     ) -> Result<Found> {
         let state = self.refresh(interrupt)?;
         let archived = state.main.archived.clone();
-        let wanted: BTreeSet<u64> = places.iter().map(|(file, _)| *file).collect();
-        let paths = archived.files().iter().filter(|(_, file)| wanted.contains(&file.id));
-        let paths: BTreeMap<u64, &str> = paths.map(|(path, file)| (file.id, &**path)).collect();
         let mut by_path: BTreeMap<&str, Vec<_>> = BTreeMap::new();
         for (at, (file, place)) in places.iter().enumerate() {
-            if let Some(path) = paths.get(file).filter(|path| state.main.is_archived(path)) {
+            if let Some(path) = archived.path(*file).filter(|path| state.main.is_archived(path)) {
                 let reach = if at < with_neighbours { Reach::Neighbours } else { Reach::Itself };
                 by_path.entry(path).or_default().push((place.clone(), reach));
             }

@@ -62,6 +62,16 @@ impl Concept<'_> {
     fn names(&self) -> ConceptNames {
         ConceptNames::of(self.stem.as_deref(), self.words[0].0)
     }
+
+    /// The stem, or the one word where there is none.
+    fn term(&self) -> &str {
+        self.stem.as_deref().unwrap_or(self.words[0].0)
+    }
+
+    /// The kind of its name in the text.
+    fn kind(&self) -> TermKind {
+        if self.stem.is_some() { TermKind::Stem } else { TermKind::Word }
+    }
 }
 
 impl EngineDocument {
@@ -103,20 +113,17 @@ impl EngineDocument {
         each: &mut dyn FnMut(TermKind, &str, &Counts),
     ) {
         for concept in self.concepts(context, stem) {
-            let (own, counts) = (concept.names(), &concept.counts);
+            let (kind, counts) = (concept.kind(), &concept.counts);
+            let own = kind.name(concept.term());
             if is_in_heading(counts) {
-                each(TermKind::Heading, &own.heading, counts);
+                each(TermKind::Heading, &TermKind::Heading.name(&own), counts);
             }
             if counts[Field::Speaker as usize] > 0 {
-                each(TermKind::Speaker, &own.speaker, counts);
+                each(TermKind::Speaker, &TermKind::Speaker.name(&own), counts);
             }
-            let (text, beside) = match concept.stem {
-                Some(_) => (TermKind::Stem, TermKind::StemBeside),
-                None => (TermKind::Word, TermKind::WordBeside),
-            };
             match is_in_text(counts) {
-                true => each(text, &own.text, counts),
-                false => each(beside, &own.beside, counts),
+                true => each(kind, &own, counts),
+                false => each(kind.beside(), &kind.beside().name(concept.term()), counts),
             }
             for (word, counts) in concept.words.iter().filter(|_| concept.stem.is_some()) {
                 let in_text = is_in_text(counts);

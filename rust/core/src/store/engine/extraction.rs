@@ -174,11 +174,25 @@ impl Collector<'_> {
         Ok(())
     }
 
+    /// Counts the words of a document; those of a text that others have too once for all.
+    fn add(&mut self, input: &IndexInput<'_>) {
+        for &FieldText { field, text, counted } in &input.fields {
+            let Some(counted) = counted else {
+                self.lexicon.add(field, text);
+                continue;
+            };
+            let counted = &mut *counted.borrow_mut();
+            match (self.kept, field) {
+                (KeptWords::Own, Field::Context) => self.lexicon.add_length(field, text, counted),
+                _ => self.lexicon.add_shared(field, text, counted),
+            }
+        }
+    }
+
     fn take(&mut self, input: &IndexInput<'_>) -> bool {
-        let fields = || input.fields.iter();
-        fields().for_each(|&FieldText { field, text, .. }| self.lexicon.add(field, text));
+        self.add(input);
         if self.lexicon.rereads() {
-            fields().for_each(|&FieldText { field, text, .. }| self.lexicon.add(field, text));
+            self.add(input);
         }
         let (words, lengths) = match self.kept {
             KeptWords::All => self.lexicon.finish_words(|_, _| true),

@@ -9,7 +9,8 @@
 //! query_names   the names that a query asks for, and the weight of each
 //! candidates    the exact ranking of candidates, by the code that ranks the index of a store
 //! archive_rows  a message as a row of the archive
-//! archived_documents  the messages of rows, read back from their files (transcript_lines)
+//! archived_documents  the messages of rows, read back from their files (transcript_lines), in the
+//!               order of context_order
 //! ```
 
 pub mod archive_rows;
@@ -17,6 +18,7 @@ pub mod archived_documents;
 pub mod archived_place;
 pub mod asked_words;
 pub mod candidates;
+pub mod context_order;
 pub mod document;
 pub mod extraction;
 pub mod query_names;
