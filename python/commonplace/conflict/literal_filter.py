@@ -19,7 +19,7 @@ from typing import Any
 # Of a longer literal its beginning is looked up
 LONGEST = 3
 # A pattern of more literals is tried always
-MOST_LITERALS = 400
+MOST_LITERALS = 1000
 
 # The parse tree that `re` makes itself; an operation that is not known here has no literal
 _parser: Any = import_module("re._parser")
