@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{ImportSink, MessageLine, Record, SessionHeader, TranscriptFormat};
 use crate::error::Result;
+use crate::text::time::parse_time;
 
 /// Markdown conversations of SpecStory.
 #[derive(Debug)]
@@ -52,8 +53,12 @@ impl TranscriptFormat for SpecStory {
 
 /// Notes what a line before the first message says of the session.
 fn describe(line: &str, session: &mut SessionHeader) {
-    if let Some(title) = line.strip_prefix("# ") {
-        session.set_title(Some(title.trim().to_owned()));
+    if let Some(heading) = line.strip_prefix("# ") {
+        let (title, time) = dated(heading.trim());
+        session.set_title(Some(title.to_owned()).filter(|title| !title.is_empty()));
+        if session.started.is_none() {
+            session.started = time.map(str::to_owned);
+        }
     } else if let Some((_, rest)) =
         line.split_once(" Session ").filter(|_| line.starts_with("<!--"))
     {
@@ -61,6 +66,19 @@ fn describe(line: &str, session: &mut SessionHeader) {
         session.id = Some(id.to_owned());
         let time = rest.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
         session.started = time.map(|(time, _)| time.to_owned());
+    }
+}
+
+/// The title and the time of a heading: `Avatars (2025-10-01 23:30Z)`, or a time alone.
+fn dated(heading: &str) -> (&str, Option<&str>) {
+    let is_time = |text: &&str| parse_time(text).is_some();
+    if is_time(&heading) {
+        return ("", Some(heading));
+    }
+    let parts = heading.strip_suffix(')').and_then(|inside| inside.rsplit_once('('));
+    match parts.filter(|(_, time)| is_time(time)) {
+        Some((title, time)) => (title.trim_end(), Some(time)),
+        None => (heading, None),
     }
 }
 
