@@ -153,7 +153,7 @@ def other_words(tenants: Tenants, calls: int) -> list[str]:
     random_one = random.Random(SEED)  # noqa: S311 - the same calls each time
     keys = [tenants.grant(name).key for name in NAMES]
     anybody = re.compile("zq...x")
-    leaks = []
+    leaks: list[str] = []
     for made in range(1, calls + 1):
         if made % 50_000 == 0:
             print(f"{made} calls, {len(leaks)} leaks", flush=True)

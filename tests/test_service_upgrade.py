@@ -15,6 +15,7 @@ from commonplace.cli import run
 from commonplace.errors import FormatError
 from commonplace.service.opensearch import MAPPING_VERSION
 from commonplace.service.process import Process
+from tests.opensearch.cluster import Unavailable, running
 from tests.opensearch.double import double
 from tests.opensearch.served import Served
 from tests.opensearch.tenants import Tenants
@@ -110,3 +111,24 @@ def _write_old(served: Served, tokens: dict[str, str]) -> None:
             if status == 200 and len(found["hits"]) == NOTES and found["freshness"] == "fresh":
                 break
             assert time.monotonic() < deadline
+
+
+@pytest.mark.fleet
+def test_a_node_does_not_index_again_what_was_loaded_in_bulk(tmp_path: Path) -> None:
+    try:
+        with running(1, tmp_path / "engine") as first, Tenants(tmp_path, first.url) as tenants:
+            engine = tenants.engine
+            assert engine
+            engine.load_in_bulk(on=True)
+            for number in range(10):
+                text = "".join(f"# Part {part}\n\ntea {part}\n\n" for part in range(10))
+                tenants.call("acme", "write", path=f"{number}.md", content=text)
+            tenants.process.indexer.rebuild(tenants.grant("acme").key)
+            engine.load_in_bulk(on=False)
+    except Unavailable as why:
+        pytest.skip(str(why))
+    with running(1, tmp_path / "engine") as again:
+        # all shards are there, of which none has a copy
+        again.wait(status="green")
+        (shard,) = again.get("/test-1/_recovery", timeout=60)["test-1"]["shards"]
+        assert shard["translog"]["recovered"] == 0

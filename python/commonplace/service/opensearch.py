@@ -223,8 +223,11 @@ class OpenSearch:
         if status != 200:
             raise EngineUnavailable(f"the index could not be set: {_reason(told)}")
         if not on:
-            # else a node that is started again would index all of it once more from its log
-            self._send("POST", f"/{self.index}/_flush", None)
+            # A node starts from the last commit that is not ahead of the checkpoint in its log, and
+            # the checkpoint is written after the commit: so from the first of two. Else it would
+            # index all of it once more from its log.
+            for path in ("_flush", "_flush?force=true"):
+                self._send("POST", f"/{self.index}/{path}", None)
 
     def state(self) -> str:
         """Return `ok`, or `unavailable`; for a health check, in a second at most."""
