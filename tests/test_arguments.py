@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.errors import CommonplaceError, InvalidArgument, Refused
+from commonplace.errors import CommonplaceError, InvalidArgument, Refused, ToolError
 from commonplace.memories import (
     AgentRuns,
     FactsAndEpisodes,
@@ -391,3 +391,34 @@ def test_tools_are_given_by_a_list_of_names(memories: Mapping[str, Any]) -> None
         tools_for(memories["four"], only=3)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="longest is a whole number"):
         tools_for(memories["four"], longest="x")  # type: ignore[arg-type]
+
+
+def test_a_prefix_leaves_room_for_the_names_of_tools(memories: Mapping[str, Any]) -> None:
+    tools = tools_for(memories["world"], prefix="a" * (64 - len("search_memory")))
+    assert max(len(tool.name) for tool in tools) == 64
+    with pytest.raises(InvalidArgument, match="has 65 characters, vendors allow 64"):
+        tools_for(memories["world"], prefix="a" * (65 - len("search_memory")))
+
+
+def test_names_are_understood_in_either_spelling(memories: Mapping[str, Any]) -> None:
+    facts = tools_for(memories["facts"])
+    facts.run("memory_write", {"path": "facts/a.md", "content": "- City: Rome"})
+    edits = [{"old_text": "Rome", "newText": "Oslo"}]
+    assert facts.run("memory_patch", {"path": "facts/a.md", "patches": edits})["success"]
+    assert "Oslo" in facts.run("memory_read", {"path": "facts/a.md"})
+
+
+@pytest.mark.parametrize(
+    ("system", "tool", "arguments", "error_text"),
+    [
+        ("four", "compact", {"type": "episodic", "keepLast": 2}, "it goes into `opts`"),
+        ("four", "append", {"type": "episodic", "content": "a"}, "it goes into `entry`"),
+        ("facts", "memory_patch", {"path": "a.md", "oldText": "a"}, "it goes into `patches`"),
+        ("four", "append", {"type": "episodic", "entry": {}}, "append.entry needs `content`"),
+    ],
+)
+def test_a_field_in_the_wrong_place_is_told_where_it_goes(
+    memories: Mapping[str, Any], system: str, tool: str, arguments: dict[str, Any], error_text: str
+) -> None:
+    with pytest.raises(ToolError, match=re.escape(error_text)):
+        tools_for(memories[system]).run(tool, arguments)

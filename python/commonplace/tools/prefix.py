@@ -11,6 +11,9 @@ from typing import Any, TypeVar, cast
 from commonplace.arguments import checks_arguments
 from commonplace.errors import CommonplaceError, InvalidArgument
 
+# Of a name, as the interfaces of models allow it
+LONGEST = 64
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -24,7 +27,7 @@ def with_prefix(method: Method, prefix: str, names: Iterable[str]) -> Method:
         names: Of the tools that texts may name.
 
     Raises:
-        InvalidArgument: The prefix is of another form.
+        InvalidArgument: The prefix is of another form, or too long.
 
     >>> def note() -> None:
     ...     "Note it; `recall` finds it."
@@ -36,6 +39,11 @@ def with_prefix(method: Method, prefix: str, names: Iterable[str]) -> Method:
         raise InvalidArgument(f"prefix is letters, digits, _ and -, not {prefix!r:.60}")
     if not prefix:
         return method
+    name = f"{prefix}{method.__name__}"
+    if len(name) > LONGEST:
+        raise InvalidArgument(
+            f"prefix is too long: {name:.80} has {len(name)} characters, vendors allow {LONGEST}"
+        )
     # as texts name a tool: `recall`, or recall(days=3)
     named = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?=`|\()")
 
@@ -47,6 +55,6 @@ def with_prefix(method: Method, prefix: str, names: Iterable[str]) -> Method:
             error.args = (named.sub(rf"{prefix}\1", str(error)),)
             raise
 
-    prefixed.__name__ = f"{prefix}{method.__name__}"
+    prefixed.__name__ = name
     prefixed.__doc__ = named.sub(rf"{prefix}\1", inspect.getdoc(method) or "")
     return cast("Method", prefixed)

@@ -26,8 +26,8 @@ ALIASES: dict[str, str] = {
     **dict.fromkeys(("text", "body", "file_text", "value", "message"), "content"),
     **dict.fromkeys(("q", "search", "search_query", "question"), "query"),
     **dict.fromkeys(("k", "top_k", "topk", "max_results", "count", "n"), "limit"),
-    **dict.fromkeys(("old_text", "old_str", "old_string", "old", "find"), "oldText"),
-    **dict.fromkeys(("new_text", "new_str", "new_string", "new", "replace"), "newText"),
+    **dict.fromkeys(("old_str", "old_string", "old", "find"), "oldText"),
+    **dict.fromkeys(("new_str", "new_string", "new", "replace"), "newText"),
     **dict.fromkeys(("edits", "changes", "replacements"), "patches"),
 }
 # What is said of a parameter where its function does not say it.
@@ -185,6 +185,15 @@ def snake_case(name: str) -> str:
     return name if spelled == name else spelled.lower()
 
 
+def camel_case(name: str) -> str:
+    """Return a name in snake case as JSON often writes it.
+
+    >>> camel_case("old_text"), camel_case("oldText"), camel_case("path")
+    ('oldText', 'oldText', 'path')
+    """
+    return re.sub(r"(?<=[a-z0-9])_([a-z0-9])", lambda found: found[1].upper(), name)
+
+
 def _similarity(one: str, other: str) -> float:
     """Return how much alike two names are, 0 to 1, whatever the order of their words."""
     first, second = (
@@ -253,7 +262,7 @@ def _unquoted(value: Any, shape: Mapping[str, Any]) -> Any:
 
 
 def _respelled(value: Any, shape: Mapping[str, Any]) -> Any:
-    """Return a value whose names in camel case are those that its shape has in snake case."""
+    """Return a value whose names are spelled as its shape has them: keep_last, or oldText."""
     items = shape.get("items", {})
     if isinstance(value, list) and items:
         return [_respelled(part, items) for part in value]
@@ -262,14 +271,25 @@ def _respelled(value: Any, shape: Mapping[str, Any]) -> Any:
         return value
     known = shapes[0]["properties"]
     names = {
-        name: snake
+        name: spelled
         for name in map(str, value)
-        if name not in known and (snake := snake_case(name)) in known and snake not in value
+        for spelled in (snake_case(name), camel_case(name))
+        if name not in known and spelled in known and spelled not in value
     }
     return {
         names.get(str(name), name): _respelled(part, known.get(names.get(str(name), name), {}))
         for name, part in value.items()
     }
+
+
+def _holder(name: str, known: Mapping[str, Any]) -> str | None:
+    """Return the parameter whose object, or list of objects, has a field of this name."""
+    for holder, shape in known.items():
+        for part in (shape, shape.get("items", {}), *shape.get("anyOf", ())):
+            fields = part.get("properties", {})
+            if not fields.keys().isdisjoint({name, snake_case(name), camel_case(name)}):
+                return holder
+    return None
 
 
 def _check_names(value: Any, shape: Mapping[str, Any], where: str) -> None:
@@ -284,7 +304,9 @@ def _check_names(value: Any, shape: Mapping[str, Any], where: str) -> None:
     for name in value:
         if name not in known:
             meant = nearest(str(name), known.keys() - value.keys())
-            right = f"it is `{meant}`" if meant else f"it takes {', '.join(known) or 'nothing'}"
+            right = f"it takes {', '.join(known) or 'nothing'}"
+            if meant or (inside := _holder(str(name), known)):
+                right = f"it is `{meant}`" if meant else f"it goes into `{inside}`"
             raise ToolError(f"{where} has no `{name!s:.60}`: {right}")
     for name in shapes[0].get("required", ()):
         if name not in value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta
@@ -114,7 +114,11 @@ def as_dataclass(kind: type[Kind], value: Kind | Mapping[str, Any]) -> Kind:
     named = {snake_case(str(key)): item for key, item in value.items() if item is not None}
     if strangers := [key for key in named if key not in names]:
         raise InvalidArgument(f"{known}, and no {strangers[0]!r:.60}")
-    try:
-        return kind(**named)
-    except TypeError as error:
-        raise InvalidArgument(f"{known}: {str(error).partition('() ')[2] or error}") from None
+    needed = [field.name for field in fields(kind) if _is_needed(field)]  # type: ignore[arg-type]
+    if missing := [name for name in needed if name not in named]:
+        raise InvalidArgument(f"{known}; {missing[0]} is missing")
+    return kind(**named)
+
+
+def _is_needed(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
