@@ -255,6 +255,20 @@ def test_a_filter_in_the_query_holds_for_vectors_too(store: commonplace.Store) -
     assert [one.hit.role for one in recall.search("abba role:user")] == ["user"]
 
 
+def test_what_differs_in_a_number_is_not_nearly_the_same(store: commonplace.Store) -> None:
+    for number in range(3):
+        store.write(f"zh{number}.md", f"- 我喜欢这家餐馆的第{number}号菜谱\n")
+        store.write(f"en{number}.md", f"- The user has {number} cats in the flat at the harbour\n")
+    day = "<!-- META: since=2026-02-{} -->"
+    for number in range(2):
+        store.write(
+            f"day{number}.md", f"- The dog sleeps all day on the sofa {day.format(number)}\n"
+        )
+    assert len(list(HybridSearch(store).search("菜谱"))) == 3
+    assert len(list(HybridSearch(store).search("cats flat"))) == 3
+    assert len(list(HybridSearch(store).search("dog sofa"))) == 1
+
+
 def test_nearly_the_same_is_said_once(store: commonplace.Store) -> None:
     store.write("a.md", "- The user prefers dark mode in every single editor\n")
     store.write("b.md", "- The user prefers dark mode in every single editor, always\n")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from commonplace._core import Hit, Hits, SearchFilter
 from commonplace.arguments import checks_arguments
 from commonplace.citation import located
+from commonplace.entries.summaries import COMMENT
 from commonplace.errors import InvalidArgument, ModelError, Refused
 from commonplace.protocols import Embedder
 from commonplace.recall.calibration import level_of
@@ -124,7 +125,8 @@ class HybridSearch:
             `(1, 0)` is words alone.
         floor: What only the vectors find must be nearer than this share of what does not resemble
             the query, a quantile in 0…1.
-        duplicates: Of two texts whose terms overlap more than this (Jaccard), the better stays.
+        duplicates: Of two texts whose terms overlap more than this (Jaccard), and have the same
+            numbers, the better stays.
         half_life: Days after which a score counts half; None: age does not matter. Of a note it
             is the time since its file was last changed.
         text_of: What the embedder is given of a document; see `Vectors`.
@@ -352,13 +354,19 @@ def distinct(found: Sequence[HybridHit], limit: int, most: float) -> tuple[list[
     for one in found:
         if len(kept) >= limit:
             break
-        own = terms(one.hit.text)
-        if any(overlap(own, other) > most for other in kept_terms):
+        # what a comment notes of an entry, such as its day, is not what it says
+        own = terms(COMMENT.sub(" ", one.hit.text))
+        if any(overlap(own, other) > most and not _tell_apart(own ^ other) for other in kept_terms):
             passed += 1
             continue
         kept.append(one)
         kept_terms.append(own)
     return kept, passed
+
+
+def _tell_apart(differing: frozenset[str]) -> bool:
+    """Return whether texts that differ in these words say different things: there is a number."""
+    return any(char.isdigit() for word in differing for char in word)
 
 
 def terms(text: str) -> frozenset[str]:
