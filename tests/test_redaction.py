@@ -35,6 +35,8 @@ PASSWORD = "q7Rt2" + "Lm9x"
 TEXTS = {
     "token": (f"We deploy with {TOKEN} from now on.", TOKEN),
     "password": (f"I always use pnpm, and the database password is {PASSWORD}.", PASSWORD),
+    "API key": (f"I always use pnpm, and my API key is {PASSWORD}Tz81Qp4N.", PASSWORD),
+    "the token is": (f"I always use pnpm. The token is {PASSWORD}Tz81Qp4N.", PASSWORD),
     "Chinese": (f"我喜欢用 pnpm，数据库的密码是{PASSWORD}，请记住。", PASSWORD),
     "Chinese colon": (f"测试环境的密码：{PASSWORD}。", PASSWORD),
     "JSON": (json.dumps({"service": "db", "api_key": f"{PASSWORD}Tz81"}), PASSWORD),

@@ -23,6 +23,14 @@ def test_of_entries_that_say_nearly_the_same_the_better_stays(memory: Profile) -
     assert "1 left out that say nearly the same as a better one" in answer.notes
 
 
+@pytest.mark.parametrize("query", ["where do I live", "lives", "living"])
+def test_a_question_finds_the_verb_of_a_statement(memory: Profile, query: str) -> None:
+    memory.remember("User lives in Lisbon since 2026-10", "identity")
+    memory.remember("User leaves work at six", "habit")
+    assert [one.text[:20] for one in memory.recall(query).found] == ["User lives in Lisbon"]
+    assert len(memory.recall("when do I leave").found) == 1
+
+
 def test_what_only_vectors_find_needs_the_floor(opened: Store) -> None:
     def embed(given: list[str]) -> list[list[float]]:
         near = {"alpha": [0.34, 0.94], "beta": [0.36, 0.93]}

@@ -179,7 +179,7 @@ fn binding(text: &[u8], start: usize, end: usize, name: Name) -> Option<(usize, 
             Some((at, Binding::Tight))
         }
         _ if chinese_verb(rest) > 0 => Some((after(chinese_verb(rest)), Binding::Prose)),
-        _ if is_spaced && name.kind == "password" => {
+        _ if is_spaced => {
             let verb =
                 [&b"is "[..], b"was ", b"is: "].into_iter().find(|verb| rest.starts_with(verb))?;
             Some((after(verb.len()), Binding::Prose))

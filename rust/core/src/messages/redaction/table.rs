@@ -170,11 +170,20 @@ impl Literals {
     }
 
     fn add_name(&mut self, word: &str, kind: &'static str) {
-        let mut capital = word.to_owned();
-        if let Some(first) = capital.get_mut(..1) {
-            first.make_ascii_uppercase();
+        let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+        let mut spellings = vec![word.to_owned(), word.to_ascii_uppercase()];
+        if word.is_ascii() {
+            spellings.push(capital(word));
         }
-        for spelling in [word.to_owned(), word.to_ascii_uppercase(), capital] {
+        if let Some((first, second)) = word.split_once('_') {
+            // as people write it: `my API key is …`
+            let upper = first.to_ascii_uppercase();
+            let first = [first.to_owned(), capital(first), upper];
+            let second = [second.to_owned(), capital(second), second.to_ascii_uppercase()];
+            let pairs = first.iter().flat_map(|one| second.iter().map(move |two| (one, two)));
+            spellings.extend(pairs.map(|(one, two)| format!("{one} {two}")));
+        }
+        for spelling in spellings {
             self.add(&spelling, Announced::Name { kind, length: word.len() });
         }
     }
