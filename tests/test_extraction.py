@@ -253,6 +253,9 @@ def test_the_classifier_abstains(message: str) -> None:
         "our gate is at 14 Quarry Lane, no need to hang on to it",
         "可以帮我清掉上次聊的我去植发那段吗，谢谢，别留着",
         "唔好記低我阿媽住邊間老人院，慈雲山嗰間",
+        "I drink more than I should. Not something I want on record",
+        "i live with my sister, let's not have that in writing",
+        "我有抑郁症，听过就算了",
     ],
 )
 def test_nothing_is_kept_of_a_message_that_asks_so(message: str) -> None:
