@@ -42,6 +42,9 @@ def test_in_doubt_both_stay(old: str, new: str) -> None:
     ("old", "new"),
     [
         ("The bug was in `getAuthor()`", "let's drop `getAuthor()`"),
+        # of `1 &amp;a`, which is taken apart at the semicolon
+        ("1 &amp", "2 ---> &amp"),
+        ("The header was <b> before", "the header's <h1> now"),
         ("User uses vim" + " and more" * 20, "vim's gone"),
         ("Alice uses vim", "Bob no longer uses vim"),
         ("User likes tea", "User likes cake"),

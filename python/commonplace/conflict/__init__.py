@@ -42,7 +42,7 @@ LONGEST = 300
 LONGEST_LIKELY = 160
 CODE = re.compile(
     r"`|\w[/_]\w+[/_.]\w|\w\(\)|\*\*|\w=\w|://|--\w|[a-z][a-z]+[A-Z]\w+\(|\|"
-    r"|<!--|&#?\w+;"
+    r"|<!--|</?\w+>|&#?\w+;|&(?:#\w|amp|lt|gt|quot|nbsp)"
 )
 # What has none states nothing that a new statement could make untrue
 WORD = re.compile(r"[^\W\d_]{2}")
