@@ -6,8 +6,8 @@ use once_cell::race::OnceBox;
 use rustc_hash::FxHashMap;
 
 use crate::text::language::han_variants::simplified;
-use crate::text::language::readings::bare;
-use crate::text::language::{SEPARATOR, irregular_stems, is_unspaced};
+use crate::text::language::readings::{bare, sure_letters};
+use crate::text::language::{irregular_stems, is_unspaced};
 use crate::text::segmentation::{is_apostrophe, is_word};
 
 /// Bytes of a prefix that are compared.
@@ -83,7 +83,10 @@ impl PrefixFilter {
     }
 
     fn add(&mut self, text: &str) {
-        let is_read = text.contains(SEPARATOR);
+        let read_as = sure_letters(text);
+        if let Some((_, Some(prefix))) = read_as {
+            self.add(prefix);
+        }
         let bytes = bare(text).as_bytes();
         let Some(&first) = bytes.first().filter(|first| first.is_ascii()) else {
             if let Some(c) = text.chars().next() {
@@ -91,7 +94,7 @@ impl PrefixFilter {
             }
             return;
         };
-        if bytes.len() == 1 {
+        if bytes.len() == 1 && read_as.is_none() {
             self.second_bytes[usize::from(first)] = u32::MAX;
             self.second_bytes[usize::from(first.to_ascii_uppercase())] = u32::MAX;
             self.single[usize::from(first)] = true;
@@ -107,13 +110,12 @@ impl PrefixFilter {
             _ if letters => 2.max(bytes.len() - 1),
             _ => bytes.len(),
         };
-        // other languages put more in that place
-        let sure = if is_read { sure.saturating_sub(2).clamp(1, 4) } else { sure };
+        let sure = read_as.map_or(sure, |(letters, _)| letters);
         let ascii = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(sure);
         let sure = sure.min(ascii).min(PREFIX);
-        let second = match bytes[1] {
+        let second = match bytes.get(1) {
             // an apostrophe may stand before it
-            second if sure > 1 => (1 << (second & 31)) | (1 << (b'\'' & 31)),
+            Some(second) if sure > 1 => (1 << (second & 31)) | (1 << (b'\'' & 31)),
             _ => u32::MAX,
         };
         self.second_bytes[usize::from(first)] |= second;
@@ -205,6 +207,7 @@ fn prefix(word: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::language::readings::LanguageId;
     use crate::text::language::stems::stem;
 
     #[test]
@@ -227,6 +230,29 @@ mod tests {
             if let Some(stem) = stem(&word) {
                 let filter = PrefixFilter::of(std::iter::once(&*stem));
                 assert!(filter.may_match(word.as_bytes()), "{word} {stem}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_begins_as_its_stem_in_another_language_does() {
+        // every short word: French js has j for its stem; and longer ones with frequent endings
+        let letters = || (b'a'..=b'z').map(char::from);
+        let pairs = || letters().flat_map(move |a| letters().map(move |b| format!("{a}{b}")));
+        let triples = pairs().flat_map(move |pair| letters().map(move |c| format!("{pair}{c}")));
+        let endings = "s es en er ern ent ons ions ions ment ements ait aient issait issant euse \
+            euses eux aux ando endo amente mente ción ado idos ia ità zione heit keit ung ungen \
+            isch lich st est ade oes ns ores adas";
+        let long = pairs().flat_map(|pair| endings.split(' ').map(move |end| pair.clone() + end));
+        let words: Vec<String> = pairs().chain(triples).chain(long).collect();
+        for language in LanguageId::all() {
+            let read = |word: &String| Some((word.clone(), language.read(word)?));
+            for (word, reading) in words.iter().filter_map(read) {
+                let stem = reading.stem();
+                let filter = PrefixFilter::of(std::iter::once(stem));
+                let code = language.code();
+                assert!(filter.may_match(word.as_bytes()), "{word} {stem} in {code}");
+                assert!(filter.next(&word, 0) == Some(0), "{word} {stem} in {code}");
             }
         }
     }

@@ -25,6 +25,15 @@ impl Language for Dutch {
         include_str!("words/stop_nl.txt")
     }
 
+    /// The `ge` of a participle may stand behind any syllable: *opgebeld* has the stem of *opbellen*.
+    fn sure_letters(&self, _stem: &str) -> usize {
+        1
+    }
+
+    fn dropped_prefix(&self) -> Option<&'static str> {
+        Some("ge")
+    }
+
     fn prefix_letters(&self) -> Option<usize> {
         Some(5)
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, Pronouns, snowball};
+use crate::text::language::{Language, Pronouns, snowball, usually_sure};
 
 pub(super) struct German;
 
@@ -31,6 +31,12 @@ impl Language for German {
 
     fn letters(&self) -> &'static str {
         "ß"
+    }
+
+    /// An umlaut may be spelled as two letters: *Gaeste* has the stem of *Gäste*.
+    fn sure_letters(&self, stem: &str) -> usize {
+        let umlaut = stem.find(['a', 'o', 'u']).map_or(stem.len(), |vowel| vowel + 1);
+        usually_sure(stem).min(umlaut)
     }
 
     fn prefix_letters(&self) -> Option<usize> {

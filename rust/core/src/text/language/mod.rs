@@ -181,6 +181,17 @@ pub trait Language: Sync {
         None
     }
 
+    /// Returns how many letters of a stem stand at the beginning of each of its words, at least one;
+    /// of a language with a code, whose stemmer may put more than one letter in the place of an ending.
+    fn sure_letters(&self, stem: &str) -> usize {
+        usually_sure(stem)
+    }
+
+    /// Returns what may stand before a stem in its words, in a language with a code.
+    fn dropped_prefix(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns how many letters words of one family share, of the stem where a word by itself tells
     /// the language: what begins alike is found as well, for a third of the weight. None where stems
     /// do without.
@@ -230,4 +241,9 @@ pub trait Language: Sync {
     fn runs_over_lines(&self) -> bool {
         false
     }
+}
+
+/// Returns how many letters of a stem its words share where only endings are taken off.
+fn usually_sure(stem: &str) -> usize {
+    stem.len().saturating_sub(2).clamp(1, 4)
 }

@@ -151,6 +151,14 @@ pub fn bare(term: &str) -> &str {
     term.split_once(SEPARATOR).map_or(term, |(word, _)| word)
 }
 
+/// Returns how many letters of a stem are at the beginning of each of its words, and what may stand
+/// before it; none if it is no stem of a language with a code.
+pub fn sure_letters(stem: &str) -> Option<(usize, Option<&'static str>)> {
+    let (stem, code) = stem.split_once(SEPARATOR)?;
+    let language = table::told().iter().find(|language| language.code() == Some(code))?;
+    Some((language.sure_letters(stem), language.dropped_prefix()))
+}
+
 /// Returns a stem for people to read: with the code of its language, if it has one.
 pub fn shown(stem: &str) -> Cow<'_, str> {
     match stem.split_once(SEPARATOR) {
