@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def hook(opening: RootOptions, host: str, *, in_project: bool, min_confidence: float | None) -> int:
     """Answer a hook of an agent program: its JSON on stdin, the answer on stdout.
 
-    `commonplace install HOST` wires it. Whatever goes wrong, the exit code is 0 and the program
-    goes on: the error is on stderr and in .commonplace/hooks/errors.jsonl, which doctor shows.
+    `commonplace install HOST` wires it. The exit code is always 0, so the program goes on after
+    an error. The error is on stderr and in .commonplace/hooks/errors.jsonl; doctor shows it.
     """
     try:
         import json
@@ -61,12 +61,12 @@ def install(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Wire an agent program to this memory: its sessions are kept, and what fits is recalled.
+    """Wire an agent program to this memory: keep its sessions, recall what fits.
 
-    VS Code gets the MCP server and the skill, and is not captured; of Cursor sessions are kept, and
-    the model gets what always holds, but nothing with a prompt.
-    Entries are added to the program's own settings; all else there stays as it is, and a copy of
-    what was there before lies beside it. Once more changes nothing; uninstall takes them out.
+    Entries are added to the settings of the program. The rest of the settings stays as it is, and
+    a copy of the old file is kept beside it. A second install changes nothing; uninstall removes
+    the entries. VS Code gets the MCP server and the skill, but its sessions are not kept. The
+    sessions of Cursor are kept, but its model gets standing facts only, nothing for a prompt.
     """
     from commonplace.doors.hook import memory_root
     from commonplace.doors.hook_log import HookLog
@@ -99,7 +99,7 @@ def install(
 def uninstall(
     opening: RootOptions, host: str, *, in_project: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Take out of an agent program's settings what install has put there.
+    """Remove from the settings of an agent program what install has added.
 
     The memory itself stays.
     """
@@ -187,9 +187,9 @@ def _host(name: str) -> Host:
 
 @command(JSON)
 def doctor(opening: RootOptions, *, as_json: bool) -> int:
-    """Run the hooks of each wired agent program as it would, and show what has failed lately.
+    """Try the hooks of each wired agent program, and show recent failures.
 
-    Looked at are the settings of the user and of the current folder. Exit code 1: nothing is
+    It looks at the settings of the user and of the current folder. Exit code 1: nothing is
     wired; 2: something does not work.
     """
     from contextlib import suppress
@@ -230,10 +230,10 @@ def _finding(one: Finding) -> dict[str, Any]:
 
 @command(options.LAST, JSON)
 def log(opening: RootOptions, *, limit: int | None, as_json: bool) -> int:
-    """Show what hooks have put before the model, the newest last: when, how much, and from where.
+    """Show what hooks have given to the model, newest last: when, how much, and from where.
 
-    With a prompt each source has the score by which it was found. A prompt without sources is one
-    that nothing fitted.
+    Each source of a prompt has the score by which it was found. For a prompt without sources
+    nothing was found.
     """
     from commonplace.doors.hook_log import HookLog
 
@@ -277,9 +277,9 @@ def plugin(
     min_confidence: float | None,
     as_json: bool,
 ) -> int:
-    """Write a plugin to a new folder, for a marketplace of an agent program: hooks, skill, MCP.
+    """Write a plugin for an agent program to a new folder: hooks, skill and MCP.
 
-    It does what install does, for those who manage plugins; use one of the two.
+    A plugin does the same as install, for people who manage plugins. Use one of the two.
     """
     from commonplace.doors.plugins import FORMS, WITH_HOOKS, write_plugin
 

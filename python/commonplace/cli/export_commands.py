@@ -20,7 +20,7 @@ def export(
 ) -> int:
     """Write notes as a bundle (okf), or sessions as an export of ChatGPT (chatgpt).
 
-    Both come back equal: import-okf reads the one, import the other.
+    Nothing is lost: import-okf reads the bundle back, import the export.
     """
     if form not in options.EXPORT_FORMS:
         known = ", ".join(options.EXPORT_FORMS)
@@ -42,9 +42,9 @@ def export(
 def import_okf(
     opening: RootOptions, folder: Path, to: str | None, *, keep_secrets: bool, as_json: bool
 ) -> int:
-    """Take in a bundle of the Open Knowledge Format as notes; nothing is overwritten.
+    """Import a bundle of the Open Knowledge Format as notes; nothing is overwritten.
 
-    A file that cannot be taken is named and skipped. Exit code 2 means that none could.
+    A file that cannot be imported is named and skipped. Exit code 2 means that none could be.
     """
     from commonplace.doors.okf import import_bundle
 

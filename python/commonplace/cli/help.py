@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+# The titles of the list of all commands, each above the first command of its section
+SECTIONS = {
+    "search": "search and read",
+    "sessions": "sessions of agents",
+    "write": "write, import and erase",
+    "profile": "memory systems",
+    "hook": "agent programs",
+    "export": "exchange with other programs",
+    "mcp": "servers",
+}
+
+
 class _Formatter(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         # argparse asks for the width by way of shutil, for each option
@@ -28,6 +40,13 @@ class _Formatter(argparse.HelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
         return "\n\n".join(fill(one, width, indent) for one in text.split("\n\n"))
+
+
+class _SectionFormatter(_Formatter):
+    def _format_action(self, action: argparse.Action) -> str:
+        text = super()._format_action(action)
+        title = SECTIONS.get(action.dest)
+        return f"\n  {title}:\n{text}" if title else text
 
 
 def _width() -> int:
@@ -49,14 +68,17 @@ def _add(argument: Argument, parser: argparse.ArgumentParser) -> None:
 
 
 def _parser(
-    name: str, arguments: Iterable[Argument], description: str | None = None
+    name: str,
+    arguments: Iterable[Argument],
+    description: str | None = None,
+    formatter: type[_Formatter] = _Formatter,
 ) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"commonplace {name}".rstrip(),
         description=description,
         add_help=False,
         allow_abbrev=False,
-        formatter_class=_Formatter,
+        formatter_class=formatter,
     )
     for one in arguments:
         _add(one, parser)
@@ -66,7 +88,7 @@ def _parser(
 def full_parser(*, with_groups: bool = False) -> argparse.ArgumentParser:
     """Return the parser of all commands, for help; for completion with the commands of groups."""
     about = "Memory in plain files: Markdown notes and messages.jsonl, searched at once."
-    parser = _parser("", GLOBAL, about)
+    parser = _parser("", GLOBAL, about, _SectionFormatter)
     _add_commands(parser, COMMANDS, with_groups=with_groups)
     return parser
 

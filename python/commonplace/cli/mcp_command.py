@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 SYSTEM = argument(
     "--system",
     metavar="NAME[:ID]",
-    help="Serve the tools of a memory system, such as profile, in the place of ours; ID is that of "
-    "its agent or session, where it has one.",
+    help="Serve the tools of a memory system, such as profile, in place of the usual ones; ID is "
+    "that of its agent or session, where it has one.",
 )
 HTTP = argument("--http", action="store_true", help="Serve over HTTP, at /mcp.")
 NAME = argument(

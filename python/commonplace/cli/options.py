@@ -64,8 +64,8 @@ FILES, SESSIONS = "_commonplace_files", "_commonplace_sessions"
 QUERY = argument(
     "query",
     nargs="+",
-    help='Words; "a phrase"; -word: not this one; word*: any ending; word~1: a typo. A query that'
-    " begins with a minus comes behind `--`.",
+    help='Words; "a phrase"; -word: without it; word*: any ending; word~1: a typo. Put `--` before'
+    " a query that begins with a minus.",
 )
 ONE_QUERY = argument("query", help="The query, in quotes.")
 PATTERN = argument("pattern", help="A regular expression, such as 'tea|coffee'.")
@@ -80,7 +80,9 @@ PREFIXES = argument(
     help="Folders or files to look in. Default: all.",
 )
 CITATION = argument(
-    "citation", completer=FILES, help="As search prints it: facts/user.md#L1, a.jsonl#L2-L9."
+    "citation",
+    completer=FILES,
+    help="A citation as search prints it: facts/user.md#L1, a.jsonl#L2-L9.",
 )
 WHERE = argument(
     "where", metavar="PATH[#L10[-L20]]", completer=FILES, help="A file, or lines of it."
@@ -102,7 +104,7 @@ SAME_CASE = argument(
     "-s",
     dest="same_case",
     action="store_true",
-    help="Match case. Default: if the pattern has capitals.",
+    help="Match case. Default: only if the pattern has capitals.",
 )
 
 # The fields of a search filter
@@ -126,7 +128,7 @@ FILTER = {
         "--session",
         metavar="ID",
         completer=SESSIONS,
-        help="Only messages of this session; the beginning of its id will do.",
+        help="Only messages of this session; the beginning of its id is enough.",
     ),
     "category": argument(
         "--category", metavar="NAME", help="Only sections of this category, such as preference."
@@ -145,7 +147,9 @@ FILTER = {
         metavar="PATH|ID[#L10-L24]",
         help="Leave out this transcript or session, or these lines of it.",
     ),
-    "tools": argument("--tools", action="store_true", help="Search tool input and output as well."),
+    "tools": argument(
+        "--tools", action="store_true", help="Also search the input and output of tools."
+    ),
 }
 
 # Sessions
@@ -156,19 +160,19 @@ SESSION = argument(
 )
 PROJECT = argument("--project", metavar="NAME", help="Only sessions of this project.")
 TURN = argument("--turn", type=count(0), metavar="N", help="Only this turn, counted from 1.")
-UNFOLDED = argument("--tools", action="store_true", help="Show what tools were given and said.")
+UNFOLDED = argument("--tools", action="store_true", help="Show the input and output of tools.")
 
 # How much to show
 UNIT = argument(
     "--unit",
     choices=["turn", "message"],
     default="turn",
-    help="Of transcripts: a prompt with its reply (turn), or single messages. Default: turn.",
+    help="In transcripts, find a prompt with its reply (turn), or single messages. Default: turn.",
 )
 MEANING = argument(
     "--meaning",
     action="store_true",
-    help="Find by meaning too: paraphrases, other languages. Needs commonplace[embed].",
+    help="Also find by meaning: paraphrases, other languages. Needs commonplace[embed].",
 )
 LIMIT = argument(
     "--limit",
@@ -177,12 +181,14 @@ LIMIT = argument(
     type=count(1),
     default=10,
     metavar="N",
-    help="Most hits to show. Default: 10.",
+    help="Show at most N hits. Default: 10.",
 )
 MOST = argument(
-    "--limit", "-n", "-m", type=count(1), metavar="N", help="Stop after so many. Default: all."
+    "--limit", "-n", "-m", type=count(1), metavar="N", help="Stop after N. Default: all."
 )
-LAST = argument("--limit", "-n", "-m", type=count(1), metavar="N", help="The last N. Default: 20.")
+LAST = argument(
+    "--limit", "-n", "-m", type=count(1), metavar="N", help="Show the last N. Default: 20."
+)
 BEFORE = argument(
     "--before",
     "-B",
@@ -209,9 +215,9 @@ AROUND = argument(
     help="Show N messages or lines before and after. Default: 0.",
 )
 NEWEST_FIRST = argument(
-    "--newest-first", action="store_true", help="Begin at the end of transcripts."
+    "--newest-first", action="store_true", help="Read transcripts from the end."
 )
-COUNT = argument("--count", "-c", action="store_true", help="Print only how many match.")
+COUNT = argument("--count", "-c", action="store_true", help="Print only the number of matches.")
 KEEP = argument(
     "--keep",
     action="store_true",
@@ -222,7 +228,7 @@ WIDTH = argument(
     type=count(1),
     default=300,
     metavar="N",
-    help="Longest snippet, in characters. Default: 300.",
+    help="Cut snippets to N characters. Default: 300.",
 )
 
 # What to archive
@@ -230,7 +236,7 @@ ARCHIVE = argument(
     "--archive",
     choices=["yes", "no", "only"],
     default="yes",
-    help="Look in the archive as well (yes), not there, or only there. Default: yes.",
+    help="Search the archive as well (yes), not (no), or only the archive. Default: yes.",
 )
 ARCHIVED = argument(
     "--session",
@@ -245,7 +251,7 @@ OVER = argument(
     "--over",
     type=byte_size,
     metavar="SIZE",
-    help="The oldest, until the transcripts that stay in memory take no more: 2GB, 500MB.",
+    help="The oldest, until the transcripts left in memory take at most this: 2GB, 500MB.",
 )
 ARCHIVE_OLDER = argument(
     "--archive-older",
@@ -257,7 +263,7 @@ ARCHIVE_OVER = argument(
     "--archive-over",
     type=byte_size,
     metavar="SIZE",
-    help="Then archive the oldest, until the transcripts in memory take no more: 2GB, 500MB.",
+    help="Then archive the oldest, until the transcripts in memory take at most this: 2GB, 500MB.",
 )
 RESTORE = argument(
     "--restore",
@@ -265,7 +271,7 @@ RESTORE = argument(
     help="Index archived sessions in memory again: all, or those of --session.",
 )
 REBUILD = argument(
-    "--rebuild", action="store_true", help="Make the index of the archive again from the files."
+    "--rebuild", action="store_true", help="Rebuild the index of the archive from the files."
 )
 
 # What to forget
@@ -277,44 +283,47 @@ HISTORY_SINCE = argument(
     "--history-older",
     type=moment,
     metavar="TIME",
-    help="Old versions from before this time: 90d, 2026-02-01.",
+    help="Erase old versions from before this time: 90d, 2026-02-01.",
 )
 HISTORY_COUNT = argument(
-    "--history-count", type=count(0), metavar="N", help="All but N old versions of each file."
+    "--history-count", type=count(0), metavar="N", help="Erase all but N old versions of each file."
 )
 SESSIONS_SINCE = argument(
-    "--older", type=moment, metavar="TIME", help="Sessions that ended before this time."
+    "--older",
+    type=moment,
+    metavar="TIME",
+    help="Sessions that ended before this time: 90d, 2026-02-01.",
 )
 SESSION_COUNT = argument(
-    "--session-count", type=count(0), metavar="N", help="All but the N newest sessions."
+    "--session-count", type=count(0), metavar="N", help="Erase all but the N newest sessions."
 )
 TOTAL = argument(
     "--total-mb",
     type=count(0),
     metavar="MB",
-    help="What is oldest, until notes, transcripts and history take no more than this.",
+    help="Erase the oldest, until notes, transcripts and history take at most this.",
 )
 
 # What to write
 TARGET = argument("path", completer=FILES, help="Relative to the root, ending in .md or .jsonl.")
 EXISTING = argument("path", completer=FILES, help="A file of the memory, as list prints it.")
 SOURCE = argument("source", completer=FILES, help="A file of the memory, as list prints it.")
-NEW_NAME = argument("target", completer=FILES, help="Its new name, not yet taken.")
-CONTENT = argument("content", nargs="?", help='The text; "-" or none: read it from stdin.')
-FILE = argument("--file", type=path_of, metavar="FILE", help="Take the text from this file.")
+NEW_NAME = argument("target", completer=FILES, help="Its new name; there is no such file yet.")
+CONTENT = argument("content", nargs="?", help='The text; "-" or nothing: read it from stdin.')
+FILE = argument("--file", type=path_of, metavar="FILE", help="Read the text from this file.")
 OLD = argument(
     "--old",
     action="append",
     metavar="TEXT",
-    help="Text that is there exactly once. Without --old:"
+    help="Text to replace; it must occur exactly once. Without --old:"
     ' [{"oldText": "…", "newText": "…"}] on stdin.',
 )
-NEW = argument("--new", action="append", metavar="TEXT", help="Its new text; one for each --old.")
+NEW = argument("--new", action="append", metavar="TEXT", help="The new text; one for each --old.")
 EXPECTED = argument(
     "--expected-version",
     dest="expected",
     metavar="VERSION",
-    help='Fail unless the file is at this version ("absent": there is no file).',
+    help='Fail unless the file has this version ("absent": there is no such file).',
 )
 LOGS = argument(
     "files",
@@ -336,17 +345,17 @@ IN_PROJECT = argument(
     help="In this project and its own memory, instead of the user's settings and memory.",
 )
 PLUGIN_FORM = argument("form", help="claude-code, codex, agent-plugins or hermes.")
-PLUGIN_FOLDER = argument("folder", type=path_of, help="A folder that is not there yet, or empty.")
+PLUGIN_FOLDER = argument("folder", type=path_of, help="A new or empty folder.")
 EXPORT_FORMS = ("okf", "chatgpt")
-EXPORT_FORM = argument("form", help="okf: notes, a bundle; chatgpt: sessions, a file of JSON.")
+EXPORT_FORM = argument("form", help="okf: a bundle of notes; chatgpt: a JSON file of sessions.")
 EXPORTED = argument("target", type=path_of, help="A new folder for okf, a new file for chatgpt.")
-EXPORT_PREFIX = argument("--prefix", help="Only what lies at or below this path of the memory.")
+EXPORT_PREFIX = argument("--prefix", help="Only files at or below this path of the memory.")
 BUNDLE = argument("folder", type=path_of, help="A bundle of the Open Knowledge Format.")
 INTO = argument(
     "--to", metavar="FOLDER", help="The folder of the memory for the notes. Default: its root."
 )
 DRY_RUN = argument(
-    "--dry-run", action="store_true", help="Print what would change, change nothing."
+    "--dry-run", action="store_true", help="Print what would change, but change nothing."
 )
 HOSTS = tuple(
     argument(f"--{host}", dest="hosts", action="append_const", const=host, help=text)
@@ -379,7 +388,7 @@ EVAL_UNIT = argument(
     "--unit",
     choices=["message", "turn", "session"],
     default="message",
-    help="What counts as an answer: a document (message, the default), or its turn or session.",
+    help="What an answer is: a document (message), its turn or its session. Default: message.",
 )
 LONGMEMEVAL = argument(
     "--longmemeval",

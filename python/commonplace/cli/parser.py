@@ -178,9 +178,9 @@ GLOBAL = (
         "--memory-limit",
         metavar="MB",
         type=count(16),
-        help="Megabytes that the command may take; what would need more is left out with a note. "
-        "Default: $COMMONPLACE_MEMORY_LIMIT; else, and at most: what control groups and ulimit "
-        "leave.",
+        help="Megabytes of memory that the command may use; what needs more is left out, with a "
+        "note. Default: $COMMONPLACE_MEMORY_LIMIT, else what control groups and ulimit allow, the "
+        "upper bound in any case.",
     ),
     argument("--version", action="store_true", help="Print the version."),
     argument(
@@ -316,8 +316,8 @@ def _of_group(group: CommandGroup, words: Sequence[str]) -> tuple[Command, list[
     inner = group.load()
     if at >= len(words):
         raise UsageError(
-            f"say what to do: commonplace {group.name} {', '.join(inner)}; with --help each says "
-            "what it takes"
+            f"say what to do: commonplace {group.name} {', '.join(inner)}; add --help to one to "
+            "see its arguments"
         )
     if words[at] not in inner:
         hint = _closest(words[at], inner) or f"commonplace {group.name} --help lists them"

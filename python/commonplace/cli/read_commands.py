@@ -229,7 +229,7 @@ def verify(opening: RootOptions, *, as_json: bool) -> int:
 
     Exits with 1 when they differed or a file could not be read, else with 0.
 
-    A file that is left out for its encoding or size is named; it is no difference.
+    A file that is left out because of its encoding or size is named, but is no difference.
     """
     with opened(opening) as store:
         verified = store.verify()
@@ -239,10 +239,10 @@ def verify(opening: RootOptions, *, as_json: bool) -> int:
 
 @command(JSON)
 def embed(opening: RootOptions, *, as_json: bool) -> int:
-    """Make the vectors that `search --meaning` finds by.
+    """Make the vectors that `search --meaning` needs.
 
-    What is made is kept as it goes: stopped, it goes on from there. A search makes them too, but
-    takes no more than two seconds for it.
+    Vectors are saved as they are made, so a run that was stopped goes on from there. A search makes
+    missing ones as well, but for two seconds at most.
     """
     with opened(opening) as store:
         made, count = _make_vectors(store)

@@ -34,7 +34,7 @@ OBJECTS = argument(
     "--objects",
     metavar="URL",
     help="Keep all files in an object store, s3://BUCKET/PREFIX; the folder given as --root then "
-    "has only copies. Default: $COMMONPLACE_OBJECTS; without one the folder is the truth.",
+    "holds only copies. Default: $COMMONPLACE_OBJECTS; without one all files are in the folder.",
 )
 PREFIX = argument(
     "--index",
@@ -54,7 +54,7 @@ RATE = argument(
     type=count(1),
     default=100,
     metavar="N",
-    help="Calls of one tenant in a second. Default: 100.",
+    help="Calls of one tenant per second. Default: 100.",
 )
 LARGEST = argument(
     "--largest", type=count(1), default=4, metavar="MB", help="Largest request. Default: 4 MB."
@@ -71,7 +71,10 @@ SCOPES = argument(
     help="What the token allows; may be repeated. Default: read and write.",
 )
 DAYS = argument(
-    "--days", type=count(1), metavar="N", help="How long the token holds. Default: until revoked."
+    "--days",
+    type=count(1),
+    metavar="N",
+    help="Days for which the token is valid. Default: until revoked.",
 )
 
 

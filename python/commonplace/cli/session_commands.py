@@ -35,7 +35,7 @@ def sessions(
     """List the sessions, newest first: date, id, project, messages, size, title.
 
     Subagents stand below the session that started them. Wherever a session is asked for, the
-    beginning of its id will do, or the name of its folder.
+    beginning of its id is enough, or the name of its folder.
     """
     with opened(opening) as store:
         found = store.sessions(project=project, since=since, until=until)[:limit]
@@ -71,7 +71,7 @@ def _list(found: list[Session]) -> None:
 def show(
     opening: RootOptions, session: str, *, turn: int | None, tools: bool, as_json: bool
 ) -> int:
-    """Show a session as a person reads it, turn by turn, in a pager on a terminal."""
+    """Show a session turn by turn, in a pager on a terminal."""
     from commonplace.cli.session_view import numbered
 
     with opened(opening) as store:

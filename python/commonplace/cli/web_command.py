@@ -27,7 +27,7 @@ def web(
 ) -> int:
     """Open the memory in a browser, on this machine alone, until Ctrl-C.
 
-    The printed link lets a browser in; nobody else on this machine can read it without.
+    Only a browser with the printed link can open it; other users of this machine cannot.
     """
     try:
         from commonplace.web.server import serve

@@ -59,7 +59,7 @@ def append(
     keep_secrets: bool,
     as_json: bool,
 ) -> int:
-    """Add text and a line end to a file; keys and passwords in it are redacted."""
+    """Add a line of text to a file; keys and passwords in it are redacted."""
     text = options.content(content, file)
     with opened(opening, create=True, keep_secrets=keep_secrets) as store:
         kept, counts = store.redact(text)
@@ -84,7 +84,7 @@ def patch(
     *,
     as_json: bool,
 ) -> int:
-    """Replace texts by others, all or none; without --old the edits come from stdin."""
+    """Replace texts in a file, all or none; without --old the edits come from stdin."""
     edits = options.edits(old, new)
     with opened(opening) as store:
         return done(store.patch(path, edits, expected_version=expected), "patched", as_json)
@@ -126,12 +126,12 @@ def import_(
     keep_secrets: bool,
     as_json: bool,
 ) -> int:
-    """Import sessions of agents; again, and only what is new is read.
+    """Import sessions of agents; a second import reads only what is new.
 
-    Each session becomes a transcript sessions/<project>/<date>-<id>/messages.jsonl. Known are
+    Each session becomes a transcript sessions/<project>/<date>-<id>/messages.jsonl. It reads
     Claude Code, Codex, Gemini CLI, opencode, pi, exports of ChatGPT and Claude.ai, Markdown of
-    SpecStory, OpenAI chat and plain lines; a file's content tells which it is. A file that cannot
-    be read is named and skipped. Exit code 2 means that nothing could be imported.
+    SpecStory, OpenAI chat and plain lines, each known by its content. A file that cannot be read is
+    named and skipped. Exit code 2 means that nothing could be imported.
     """
     has_rule = archive_older is not None or archive_over is not None
     if to and has_rule:
@@ -205,11 +205,11 @@ def forget(
     as_json: bool,
     **fields: Any,
 ) -> int:
-    """Erase a text, lines or sessions for good, also from the history; shows what first.
+    """Erase a text, lines or sessions for good, also from the history; asks first.
 
-    What holds the text goes: a list item, a table row, a sentence with its lines, a message. With
-    options and no text, all that passes them goes. An import does not bring it back. What git or a
-    backup keeps is not reached.
+    The unit that contains the text is erased: a list item, a table row, a sentence with its lines,
+    a message. With options and no text, everything that matches them is erased. An import does not
+    bring it back. Copies in git or in a backup are not reached.
     """
     if not what and not any(fields.values()):
         raise UsageError("say what to forget: a text, a citation, or an option such as --session")
@@ -250,7 +250,7 @@ def retain(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Erase old versions and old sessions for good, by rules; shows what first."""
+    """Erase old versions and old sessions for good, by rules; asks first."""
     rules = {
         "history_since": history_older,
         "history_count": history_count,
@@ -295,7 +295,7 @@ def archive(
 ) -> int:
     """Move the index of old sessions from memory to the disk; their files stay as they are.
 
-    Which they are, the options say, else the rule in .commonplace/settings.toml.
+    The options say which sessions; without options, the rule in .commonplace/settings.toml does.
     """
     is_rule = older is not None or over is not None
     if (restore or rebuild) and (is_rule or dry_run or (rebuild and (restore or sessions))):
