@@ -51,6 +51,22 @@ def test_the_portable_form_has_no_other_fields() -> None:
     assert servers["mcpServers"]["commonplace"]["type"] == "stdio"
 
 
+def test_an_outside_reader_finds_nothing_wrong_with_the_portable_form(tmp_path: Path) -> None:
+    """The reader of PyPI's `agent-plugins`, and the reference validator of Agent Skills."""
+    reader = pytest.importorskip("agent_plugins", reason="it comes with the extra `doors`")
+    skills = pytest.importorskip("skills_ref", reason="it comes with the extra `doors`")
+    write_plugin("agent-plugins", tmp_path, with_mcp=True)
+    plugin = reader.Plugin(tmp_path)
+    assert (plugin.manifest.name, plugin.manifest.issues) == ("commonplace", ())
+    assert (list(plugin.mcp.servers), plugin.mcp.issues) == (["commonplace"], ())
+    assert [skill.name for skill in plugin.skills] == ["commonplace"]
+    assert skills.validate(tmp_path / "skills" / "commonplace") == []
+    # and it does look
+    servers = tmp_path / "mcp.json"
+    servers.write_text(servers.read_text().replace('"stdio"', '"other"'))
+    assert reader.Plugin(tmp_path).mcp.issues
+
+
 def test_a_folder_in_use_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "own").write_text("mine")
     with pytest.raises(Refused, match="is not empty"):

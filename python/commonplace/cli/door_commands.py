@@ -91,7 +91,7 @@ def install(
     if found.settings.advice:
         printer().line(found.settings.advice)
     if not project and any(f"--{host}" in one.names for one in options.HOSTS):
-        printer().line(f"earlier sessions are taken in by: commonplace import --{found.name}")
+        printer().line(f"to import earlier sessions: commonplace import --{found.name}")
     return FOUND
 
 
@@ -110,7 +110,7 @@ def uninstall(
     changed = [file for file in files if file.uninstall()]
     if as_json:
         return _emit_changed(changed)
-    _say_changed(changed, f"took {found.title} out of", f"{found.title} is not wired")
+    _say_changed(changed, "removed commonplace from", f"{found.title} is not wired")
     return FOUND
 
 

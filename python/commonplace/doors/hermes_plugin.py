@@ -12,7 +12,7 @@ from commonplace._core import __version__
 from commonplace.doors.settings_file import OwnFile, SettingsFile
 
 NAME = "commonplace"
-ABOUT = "Memory of earlier sessions and notes: captured by itself, recalled where it fits."
+ABOUT = "Memory of earlier sessions and notes: kept automatically, recalled when relevant."
 SETTINGS = "config.yaml"
 FOLDER = "plugins/commonplace"
 # Hermes loads this in its own environment, by the folder in which it lies

@@ -18,15 +18,17 @@ FORMS = (*WITH_HOOKS, "agent-plugins", "hermes")
 # the schemas that a reader of this form looks for
 SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
 PLUGIN = "plugin"
+# this form has no hooks, so nothing is kept automatically
+PORTABLE_ABOUT = "Memory of earlier sessions and notes: search it, read it, add to it."
 README = f"""# {NAME}
 
 {ABOUT} Sessions are plain files in `~/.commonplace`, or in the folder that
-`$COMMONPLACE_ROOT` names, with keys and passwords replaced. Hooks take in what was said and put
-what fits before a prompt, as a quotation with its source; mostly that is nothing. A skill and an
-MCP server let the model look further.
+`$COMMONPLACE_ROOT` names, with keys and passwords replaced. Hooks import each session and add to a
+prompt the passages that are relevant to it, as quotations with their source; for most prompts there
+are none. With a skill and an MCP server the model can search further.
 
-The program `commonplace` has to be on the path: `pip install commonplace`. `commonplace log` shows
-what was put before the model, and `commonplace doctor` whether all works.
+The program `commonplace` must be on the path: `pip install commonplace`. `commonplace log` shows
+what was given to the model, and `commonplace doctor` checks that everything works.
 """
 
 
@@ -55,7 +57,8 @@ def plugin_files(
     manifest |= {"author": {"name": NAME}, "keywords": ["memory", "search", "sessions"]}
     skill = {f"skills/{NAME}/SKILL.md": skill_text()}
     if form == "agent-plugins":
-        files = {"plugin.json": _json({"$schema": f"{SCHEMAS}/plugin.schema.json"} | manifest)}
+        manifest = {"$schema": f"{SCHEMAS}/plugin.schema.json"} | manifest
+        files = {"plugin.json": _json(manifest | {"description": PORTABLE_ABOUT})}
         if with_mcp:
             servers = {NAME: {"type": "stdio"} | server}
             content = {"$schema": f"{SCHEMAS}/mcp.schema.json", "mcpServers": servers}
