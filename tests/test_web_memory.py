@@ -167,16 +167,19 @@ def test_health_tells_what_is_wrong_and_counts_anew(
     with commonplace.open(root) as store:
         client = Client(store)
         client.get("/?q=hello")
+        # a chart of one point would say nothing
+        assert 'class="point"' not in client.get("/health").text
+        client.get("/?q=tea")
         text = client.get("/health").text
         assert "chat.jsonl#L2" in text
         assert "odd.md" in text
-        assert "Some files could not be read: answers lack them." in text
+        assert "Some files could not be read: answers leave them out." in text
         assert 'class="point"' in text
         store.write("new.md", "One more.\n")
         (root / "odd.md").unlink()
         text = client.get("/health").text
         assert "<dt>notes</dt><dd>1</dd>" in text
-        assert "The index sees every file as it is now." in text
+        assert "The index is up to date with all files." in text
 
 
 def test_a_long_count_is_made_anew_while_the_last_is_shown(

@@ -115,7 +115,7 @@ def test_an_entry_that_was_changed_meanwhile(served: tuple[Path, str], visit: Vi
     page.get_by_role("alert").wait_for()
     assert page.locator(".as-written").all_inner_texts() == ["short", "terse"]
     assert "- terse\n" in (root / "MEMORY.md").read_text()
-    page.get_by_role("button", name="Save in the place").click()
+    page.get_by_role("button", name="Replace what is there now").click()
     page.wait_for_url(re.compile("/memory/profile"))
     assert (root / "MEMORY.md").read_text() == PROFILE.replace("concise", "short")
 
@@ -198,8 +198,8 @@ def test_what_was_typed_is_offered_again_when_the_session_has_ended(
     seen.tab(link)
     page = seen.go("/edit/ferry.md")
     assert editor(page).input_value() == NOTE
-    page.get_by_role("button", name="Take it back").click()
+    page.get_by_role("button", name="Restore it").click()
     save(page)
     page.wait_for_url("**/note/ferry.md")
     assert (root / "ferry.md").read_text() == NOTE.replace("nine", "noon")
-    assert not seen.go("/edit/ferry.md").get_by_role("button", name="Take it back").is_visible()
+    assert not seen.go("/edit/ferry.md").get_by_role("button", name="Restore it").is_visible()

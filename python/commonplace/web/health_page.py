@@ -58,7 +58,9 @@ def health(page: Page) -> Response:
             )
             if one.months
         ],
-        times=points(page.text("Times of the last searches"), searches, " ms") if searches else "",
+        times=points(page.text("Times of the last searches"), searches, " ms")
+        if len(searches) > 1
+        else "",
         searches=[len(searches), quantile(searches, 0.5), quantile(searches, 0.95)],
         pages=[len(pages), quantile(pages, 0.5), quantile(pages, 0.95)],
     )

@@ -18,7 +18,7 @@ SYSTEMS = (
     (
         "Profile",
         profile_page.ADDRESS,
-        "What is known of a user, by category, with since when and who said it.",
+        "What is known of a user, by category: since when, and who said it.",
         ("MEMORY.md", "memory", "users"),
     ),
     (

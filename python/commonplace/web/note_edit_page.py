@@ -79,7 +79,7 @@ def _conflict(page: Page, path: str, base: str, ours: str) -> Response:
         page.count(
             clashes,
             "Both changed {n} place; it stands between markers.",
-            "Both changed {n} places; they stand between markers.",
+            "Both changed {n} places; they are between markers.",
         )
         if clashes
         else page.text("Both changes fit together: this is the merge.")

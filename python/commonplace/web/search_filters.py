@@ -98,7 +98,7 @@ def contradiction(query: Mapping[str, str]) -> str | None:
     """Return why nothing can pass all the filters of an address; None where something can.
 
     >>> contradiction({"project": "tea", "system": "profile"})
-    'This memory is not kept by project.'
+    'This memory is not divided by project.'
     >>> contradiction({"project": "tea", "role": "user"})
     """
     source, system = query.get("source"), query.get("system")
@@ -107,7 +107,7 @@ def contradiction(query: Mapping[str, str]) -> str | None:
     if query.get("role") and (system or source == "note"):
         return "Notes have no speaker; only conversations do."
     if query.get("project") and system and system != "sessions":
-        return "This memory is not kept by project."
+        return "This memory is not divided by project."
     return None
 
 
