@@ -25,7 +25,7 @@ NO_LEAKS = 20
 SOUND_THREADS = 21
 RECALLED_DATA = 22
 REDACTION = 23
-NO_SERVER = 24
+CLOSED_SERVERS = 24
 MUTATION_TESTED = 25
 
 PROMISES = {
@@ -53,6 +53,6 @@ PROMISES = {
     SOUND_THREADS: "Threads, forks and unsafe code are sound, and no panic crosses the border.",
     RECALLED_DATA: "Recalled text is data.",
     REDACTION: "Secrets are redacted when that is asked.",
-    NO_SERVER: "Web and MCP are closed to other sites.",
-    MUTATION_TESTED: "The tests have teeth.",
+    CLOSED_SERVERS: "Web and MCP are closed to other sites.",
+    MUTATION_TESTED: "The tests fail when a safeguard is removed.",
 }

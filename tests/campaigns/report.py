@@ -17,6 +17,7 @@ import commonplace
 from tests.campaigns.promises import (
     APPENDED_ONCE,
     ATOMIC_REPLACE,
+    CLOSED_SERVERS,
     COMPACTION,
     CONSISTENT_READS,
     DAMAGED_CACHE,
@@ -29,7 +30,6 @@ from tests.campaigns.promises import (
     MEMORY_BOUNDED,
     MUTATION_TESTED,
     NO_LOST_UPDATE,
-    NO_SERVER,
     PATHS_CONFINED,
     PORTABLE_NAMES,
     PROMISES,
@@ -160,12 +160,15 @@ SUITES = {
         rust("redaction", "imports of which nothing on the disk holds a secret; random lines"),
         rust("redaction_labelled", "400 labelled texts: secrets that go, and others that stay"),
     ],
+    CLOSED_SERVERS: [
+        python("test_web_safety", "the web page: link, cookie, host, origin, form token, headers"),
+        python("test_mcp", "MCP over HTTP: origins, hosts and tokens", "http or token or machines"),
+    ],
 }
 UNTESTED = {
     SOUND_THREADS: "ThreadSanitizer and Miri need a nightly compiler, and "
     "pytest-run-parallel a free-threaded "
     "Python: neither is run here",
-    NO_SERVER: "the package opens no port and has no server",
     MUTATION_TESTED: "`make mutants` deletes what protects on the write and open paths, and "
     "prints its figures; "
     "it takes too long to be run by this report",
