@@ -25,8 +25,9 @@ def _back(day: date, months: int) -> str:
     return f"{at // 12}-{at % 12 + 1:02}"
 
 
-def _count(found: re.Match[str]) -> int:
-    return int(found["n"]) if found["n"].isdigit() else COUNTS[found["n"].casefold()]
+def _count(found: re.Match[str], group: str = "n") -> int:
+    said = found[group]
+    return int(said) if said.isdigit() else COUNTS[said.casefold()]
 
 
 def _month(day: date, number: int) -> str:
@@ -90,6 +91,18 @@ FORMS: list[tuple[re.Pattern[str], Said]] = [
         (r"(?P<year>20\d\d)年", lambda found, _: found["year"]),
     )
 ]
+# How long ago: a day, a week, about a month and a year, once or so many times
+COUNT_ZH = r"(?P<d>\d{1,2}|[一两三四五六])"
+WEEKS_ZH = rf"上个?(?:周|星期|礼拜)|{COUNT_ZH}个?(?:周|星期|礼拜)前"
+AGO = [
+    (re.compile(pattern, re.IGNORECASE), timedelta(days))
+    for pattern, days in (
+        (rf"\b(?:yesterday|last night|{NUMBER} days? ago)\b|昨[天晚日]|{COUNT_ZH}天前", 1),
+        (rf"\b(?:last week(?:end)?|{NUMBER} weeks? ago)\b|{WEEKS_ZH}", 7),
+        (rf"\b(?:last month|{NUMBER} months? ago)\b|上个?月|{COUNT_ZH}个?月前", 30),
+        (rf"\b(?:last year|{NUMBER} years? ago)\b|去年|{COUNT_ZH}年前", 365),
+    )
+]
 # "In june" may be when a meeting is; only what has happened has a day behind it.
 PLANNED = re.compile(
     r"\b(?:meeting|deadline|launch|release|demo|exam|wedding|appointment|birthday|due|until|every|standup)\b"
@@ -117,3 +130,25 @@ def spoken_time(text: str, day: date | None) -> tuple[str, str]:
             rest = re.sub(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])|\s+(?=[,.;，])", "", rest)
             return " ".join(rest.split()).strip(" ,，"), when(found, day) if day else ""
     return text, ""
+
+
+def day_of_change(text: str, day: date) -> date | None:
+    """Return about the day on which something changed, as a sentence says it; None without one.
+
+    Args:
+        text: A sentence about what has happened.
+        day: The day it was said on. A month counts 30 days and a year 365.
+
+    >>> day_of_change("we moved to Lisbon last week", date(2026, 11, 20))
+    datetime.date(2026, 11, 13)
+    >>> day_of_change("我三个月前搬到上海了", date(2026, 11, 20))
+    datetime.date(2026, 8, 22)
+    """
+    if PLANNED.search(text):
+        return None
+    for pattern, span in AGO:
+        if found := pattern.search(text):
+            group = next((name for name in ("n", "d") if found[name]), None)
+            ago = span * (_count(found, group) if group else 1)
+            return day - ago if ago < day - date.min else None
+    return None

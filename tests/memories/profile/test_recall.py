@@ -31,6 +31,24 @@ def test_a_question_finds_the_verb_of_a_statement(memory: Profile, query: str) -
     assert len(memory.recall("when do I leave").found) == 1
 
 
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("we moved to Lisbon", "where do I live"),
+        ("I work at Bosch", "what is my job"),
+        ("我搬到上海了", "我住哪"),
+    ],
+)
+def test_a_question_finds_its_attribute_without_a_common_word(
+    memory: Profile, told: str, question: str
+) -> None:
+    memory.remember("User has a dog called Rex", "identity")
+    memory.remember(told, "identity")
+    assert [one.text for one in memory.recall(question).found] == [told]
+    # what is about something else is no answer
+    assert memory.recall("who is my boss").found == ()
+
+
 def test_what_only_vectors_find_needs_the_floor(opened: Store) -> None:
     def embed(given: list[str]) -> list[list[float]]:
         near = {"alpha": [0.34, 0.94], "beta": [0.36, 0.93]}

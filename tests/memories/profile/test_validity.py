@@ -37,6 +37,43 @@ def test_what_was_true_stays_with_its_days(opened: Store, clock: Clock) -> None:
     assert memory.recall("user lives", at=date(2025, 3, 1)).found == ()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "days"),
+    [
+        ("User lives in Berlin", "we moved to Lisbon last week", 7),
+        ("User lives in Berlin", "we moved to Lisbon two weeks ago", 14),
+        ("User lives in Berlin", "I moved to Lisbon yesterday", 1),
+        ("User lives in Berlin", "I moved to Lisbon, last year's lease is over. I like it", 0),
+        ("我住在北京", "我上个月搬到上海了", 30),
+        ("我住在北京", "我三天前搬到上海了", 3),
+        ("我住在北京", "我搬到上海了", 0),
+    ],
+)
+def test_a_change_begins_when_it_says(
+    opened: Store, clock: Clock, old: str, new: str, days: int
+) -> None:
+    memory = Profile(opened, clock=clock)
+    memory.remember(old, "identity")
+    clock.now += timedelta(days=60)
+    assert memory.remember(new, "identity")["replaced"]
+    began = clock.now.date() - timedelta(days=days)
+    assert [one.since for one in memory.entries()] == [began]
+    past = [one for one in memory.entries(past=True) if one.until]
+    assert [(one.text, one.until) for one in past] == [(old, began - timedelta(days=1))]
+
+
+def test_what_is_told_later_does_not_end_before_it_began(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock)
+    memory.remember("User lives in Rome", "identity")
+    clock.now += timedelta(days=10)
+    memory.remember("User lives in Berlin", "identity")
+    began = clock.now.date()
+    clock.now += timedelta(days=10)
+    memory.remember("we moved to Lisbon last month", "identity")
+    (berlin,) = (one for one in memory.entries(past=True) if "Berlin" in one.text)
+    assert (berlin.since, berlin.until) == (began, clock.now.date() - timedelta(days=1))
+
+
 def test_what_was_true_may_be_true_again(memory: Profile, clock: Clock) -> None:
     for home in ("Berlin", "Lisbon", "Berlin"):
         clock.now += timedelta(days=10)
@@ -175,6 +212,8 @@ def test_of_a_paraphrase_the_better_stays(opened: Store, clock: Clock) -> None:
         ("User is allergic to nuts", "User has a severe nut allergy", 1),
         ("我是护士", "我在医院当护士", 1),
         ("User has a dog called Rex", "my dog's name is Rex", 0),
+        ("User likes tea", "User likes to drink tea a lot", 1),
+        ("我喜欢喝茶", "我喜欢茶", 0),
     ],
 )
 def test_what_is_said_twice_in_other_words_is_kept_once(

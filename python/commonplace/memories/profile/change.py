@@ -20,8 +20,9 @@ from commonplace.conflict.entries import (
     is_paraphrase,
     readings,
 )
-from commonplace.conflict.statements import Statement
+from commonplace.conflict.statements import Statement, statements
 from commonplace.errors import FormatError
+from commonplace.extraction.relative_dates import day_of_change
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import (
     Entry,
@@ -160,7 +161,14 @@ class Change:
             days = [mark.since for mark in (*merged, self.mark) if mark.since]
             seen = self.today if self.dated and days and min(days) < self.today else None
             return replace(self.mark, since=min(days, default=None), seen=seen)
-        return replace(self.mark, since=self.today) if self.ended else self.mark
+        return replace(self.mark, since=self._began()) if self.ended else self.mark
+
+    def _began(self) -> date:
+        """Return the day from which the entry is true: today, or what it says ("last week")."""
+        said = (
+            day_of_change(self.content, self.today) if len(statements(self.content)) == 1 else None
+        )
+        return said or self.today
 
     def _ended(self, note: str, entry: Entry, verdict: EntryVerdict, new: list[str]) -> str:
         """Return a note in which what is untrue of an entry has ended.
@@ -178,7 +186,10 @@ class Change:
         if verdict.rest:
             sources.append(render(verdict.rest, entry.mark))
         if not self.corrects and not _is_same(verdict):
-            mark = _until(entry.mark, self.today - timedelta(days=1))
+            last = self._began() - timedelta(days=1)
+            if entry.since and entry.since > last:
+                last = self.today - timedelta(days=1)
+            mark = _until(entry.mark, last)
             for one, _ in verdict.untrue:
                 if (*again.key[:1], one.reading, mark) not in there:
                     sources.append(render(one.reading, mark, past=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
@@ -13,6 +13,7 @@ from commonplace.conflict.features import attributes
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
 from commonplace.memories.profile.marks import OWNER, Mark
+from commonplace.memories.profile.page_index import indexed
 from commonplace.memories.profile.pages import Pages
 from commonplace.recall import HybridHits, HybridSearch
 from commonplace.tools.text_page import page_of
@@ -111,6 +112,8 @@ class Reader:
                 break
         if past and not any(one.until and one.until < today for one in found.values()):
             found = {**found, **self._past_of_same_attribute(query, today)}
+        elif not past:
+            found = {**found, **self._same_attribute(query, found.values(), is_true)}
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
@@ -133,6 +136,24 @@ class Reader:
             and not asked.names.isdisjoint(attributes(entry.text).names)
         )
         return {one.citation: one for one in found}
+
+    def _same_attribute(
+        self, query: str, found: Iterable[ProfileEntry], is_true: Callable[[Mark], bool]
+    ) -> dict[str, ProfileEntry]:
+        """Return what is true of an attribute of one value of which nothing was found by words.
+
+        "Where do I live" finds "we moved to Lisbon", with which it has no word in common.
+        """
+        asked = attributes(query).one
+        if not asked or any(asked <= attributes(one.text).one for one in found):
+            return {}
+        entries = (
+            profile_entry(path, entry)
+            for path in self._pages.paths()
+            for entry in indexed(self._pages.text(path)).candidates([query])
+            if is_true(entry.mark) and asked <= attributes(entry.text).one
+        )
+        return {one.citation: one for one in entries}
 
     def _search(self, query: str, asked: int, is_true: Callable[[Mark], bool]) -> HybridHits:
         """Return hits of entries that are true, more than are asked for where there are."""
