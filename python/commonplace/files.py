@@ -1,5 +1,7 @@
 """Files of a root: read, list, write, patch, move, delete, and their kept versions."""
 
+# Longer than 350 lines: the methods of one class, of which most is their docstrings.
+
 from __future__ import annotations
 
 import builtins

@@ -5,6 +5,8 @@ so that what moves or comes back costs nothing. The files stay the truth;
 `.commonplace/vectors/` may be deleted at any time. Needs `commonplace[vectors]` (numpy).
 """
 
+# Longer than 350 lines: one class, all of whose methods work under its lock.
+
 from __future__ import annotations
 
 import contextlib

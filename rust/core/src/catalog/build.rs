@@ -1,5 +1,7 @@
 //! Bulk build of a catalog: two threads read the files, large transcripts in parts, and the index is
 //! packed once.
+//!
+//! (Longer than 350 lines: the reading threads and the merge of what they read are one job.)
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -1,4 +1,6 @@
 //! Reader of one file: turns it into document metadata and documents for the index.
+//!
+//! (Longer than 350 lines: notes and transcripts share the sink, the labels and the memory limit.)
 
 use std::fs::File;
 use std::ops::Range;

@@ -1,4 +1,6 @@
 //! Reading of one posting list: impact maxima of its superblocks and blocks, and its postings.
+//!
+//! (Longer than 350 lines: all that knows the layout of an encoded list is here.)
 
 use std::iter::zip;
 use std::ops::Range;

@@ -1,4 +1,6 @@
 //! Packing: inversion of the documents of a collection into posting lists, on two threads.
+//!
+//! (Longer than 350 lines: the steps of one pass, which hand their buffers on.)
 
 use std::cmp::Reverse;
 use std::ops::Range;

@@ -4,6 +4,8 @@
 //! that it writes while we read. It is opened read-only; a session is read when one of its rows is
 //! newer than all rows were seconds before the last import. Source: `packages/opencode/src/session/session.sql.ts`
 //! of anomalyco/opencode (MIT).
+//!
+//! (Longer than 350 lines: each table and column is checked, as another program writes them.)
 
 use std::ffi::OsString;
 use std::fs::File;
