@@ -44,6 +44,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip(str(why))
 
 
+@pytest.fixture(scope="session")
+def knn_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A search engine of one node with k-NN, for tests with the marker `fleet`."""
+    try:
+        with running(1, tmp_path_factory.mktemp("knn"), knn=True) as started:
+            yield started
+    except Unavailable as why:
+        pytest.skip(str(why))
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     folder = tmp_path / "memory"

@@ -46,6 +46,7 @@ __all__ = [
     "best_first",
     "blocks",
     "by_context",
+    "document_hits",
     "engine_documents",
     "front_matter",
     "language_names",
@@ -772,6 +773,15 @@ class QueryNames:
         """Return the same query for documents that need not hold its phrases."""
     def restricted(self, filter: SearchFilter) -> SearchFilter | str:
         """Return the filter with those of the query beside it, or why nothing can pass."""
+
+def document_hits(
+    documents: Sequence[EngineDocument], unit: Literal["turn", "message"]
+) -> list[Hit]:
+    """Return the hit of each document, in their order, with a score of 0.
+
+    As turns, a message becomes the hit of its turn, shown by the message; all messages of the turn
+    must be among the documents. A section stays one. No two documents may be the same.
+    """
 
 def rank_candidates(
     documents: Sequence[EngineDocument],

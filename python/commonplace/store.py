@@ -116,6 +116,21 @@ def open(  # noqa: A001 - commonplace.open() reads as it should
     return store
 
 
+def wanted_embedder() -> Embedder | None:
+    """Return the embedder of `commonplace[embed]`, if `COMMONPLACE_MEANING` wants it.
+
+    Raises:
+        InvalidArgument: It is wanted, and not installed.
+    """
+    if os.environ.get(MEANING, "0") in {"", "0"}:
+        return None
+    from importlib import import_module
+
+    # by its name: it stands on this module, and needs numpy
+    embedder: Embedder = import_module("commonplace.adapters.meaning").bundled()
+    return embedder
+
+
 class Store(Erasure):
     """A root with its files, its index and its lock; safe to share between threads.
 
@@ -133,11 +148,8 @@ class Store(Erasure):
         Raises:
             InvalidArgument: `COMMONPLACE_MEANING` wants it, and it is not installed.
         """
-        if self._embedder is None and os.environ.get(MEANING, "0") not in {"", "0"}:
-            from importlib import import_module
-
-            # by its name: it stands on this module, and needs numpy
-            self._embedder = import_module("commonplace.adapters.meaning").bundled()
+        if self._embedder is None:
+            self._embedder = wanted_embedder()
         return self._embedder
 
     @embedder.setter

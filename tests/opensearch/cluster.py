@@ -19,6 +19,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from typing import Any
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / "target" / "opensearch"
 OLDEST_JAVA = 21
+KNN = "org.opensearch.knn.plugin.KNNPlugin"
 PATIENCE = 1800.0
 """Seconds to wait for a cluster: 5 to 9 where it is quiet, 4 minutes were seen at a load of 28."""
 
@@ -156,30 +158,37 @@ def version_of(path: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def jars() -> Path:
-    """Return the folder with the jars of OpenSearch, which Maven brings when they are not there.
+def jars(pom: Path) -> Path:
+    """Return the folder with the jars of an OpenSearch, which Maven brings when they are not there.
 
     Raises:
         Unavailable: There is no Maven, or it could not bring them.
     """
-    done = CACHE / "lib" / ".complete"
-    if done.exists() and done.read_text() == (HERE / "pom.xml").read_text():
-        return CACHE / "lib"
+    folder = CACHE / pom.stem.replace("pom", "lib")
+    done = folder / ".complete"
+    if done.exists() and done.read_text() == pom.read_text():
+        return folder
     if not (maven := shutil.which("mvn")):
         raise Unavailable("no Maven to bring OpenSearch: apt-get install maven")
-    shutil.rmtree(CACHE / "lib", ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     CACHE.mkdir(parents=True, exist_ok=True)
-    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={CACHE / 'lib'}"]
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
     ran = subprocess.run(
-        [maven, "-q", "-B", "-f", HERE / "pom.xml", f"-DbuildDirectory={CACHE}", *goal],
+        [maven, "-q", "-B", "-f", pom, f"-DbuildDirectory={CACHE}", *goal],
         capture_output=True,
         text=True,
         check=False,
     )
     if ran.returncode:
         raise Unavailable(f"Maven could not bring OpenSearch: {ran.stdout[-500:]}")
-    done.write_text((HERE / "pom.xml").read_text())
-    return CACHE / "lib"
+    for plugin in folder.glob("*.zip"):
+        with zipfile.ZipFile(plugin) as packed:
+            for name in packed.namelist():
+                # what the engine brings itself is there once
+                if name.endswith(".jar") and not (folder / name).exists():
+                    packed.extract(name, folder)
+    done.write_text(pom.read_text())
+    return folder
 
 
 def free_ports(number: int) -> list[int]:
@@ -207,7 +216,9 @@ def _first_ephemeral() -> int:
     return max(int(told.split()[0]), 16_000)
 
 
-def nodes_of(number: int, folder: Path, heap: str, *, optimized: bool = False) -> list[Node]:
+def nodes_of(
+    number: int, folder: Path, heap: str, *, optimized: bool = False, knn: bool = False
+) -> list[Node]:
     """Return nodes that will know each other, not yet started."""
     ports = free_ports(2 * number)
     http, transport = ports[:number], ports[number:]
@@ -220,7 +231,7 @@ def nodes_of(number: int, folder: Path, heap: str, *, optimized: bool = False) -
     quiet = ["--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow"]
     own = java()
     options += quiet[: 2 if version_of(Path(own)) >= 24 else 1]
-    classes = f"{jars()}/*"
+    classes = f"{jars(HERE / ('pom-knn.xml' if knn else 'pom.xml'))}/*"
     return [
         Node(
             name,
@@ -230,7 +241,7 @@ def nodes_of(number: int, folder: Path, heap: str, *, optimized: bool = False) -
                 *(own, *options, "-cp", classes, "org.codehaus.janino.SimpleCompiler"),
                 *(str(HERE / "OneNode.java"), "OneNode"),
                 *(name, str(http[one]), str(transport[one]), str(folder / name)),
-                *(seeds, ",".join(names)),
+                *(seeds, ",".join(names), KNN if knn else ""),
             ],
             folder / name,
         )
@@ -240,7 +251,12 @@ def nodes_of(number: int, folder: Path, heap: str, *, optimized: bool = False) -
 
 @contextmanager
 def running(
-    number: int, folder: Path, heap: str = "384m", *, optimized: bool = False
+    number: int,
+    folder: Path,
+    heap: str = "384m",
+    *,
+    optimized: bool = False,
+    knn: bool = False,
 ) -> Iterator[Cluster]:
     """Start a cluster, wait until it is ready, and end it afterwards.
 
@@ -249,11 +265,12 @@ def running(
         folder: What they keep; a folder that was used before has its indexes.
         heap: Of each node.
         optimized: Let Java compile as for production, for measurements of minutes.
+        knn: With the plugin for nearest neighbours, of OpenSearch 3.5: Maven has none for 3.8.
 
     Raises:
         Unavailable: There is no Java or no Maven here.
     """
-    cluster = Cluster(nodes_of(number, folder, heap, optimized=optimized))
+    cluster = Cluster(nodes_of(number, folder, heap, optimized=optimized, knn=knn))
     try:
         for node in cluster.nodes:
             node.start()

@@ -30,6 +30,11 @@ class Index:
     # those that are seen, by tenant: a filter for one need not look at the rest
     by_tenant: dict[str, dict[str, Json]] = field(default_factory=dict)
 
+    def told(self) -> Json:
+        """Return what is told of it: how it was set, and what it maps."""
+        knn = {"knn": "true"} if "index.knn" in self.body.get("settings", {}) else {}
+        return {"mappings": self.body.get("mappings"), "settings": {"index": knn}}
+
     def refresh(self) -> None:
         """Let searches see what was written."""
         self.seen = dict(self.written)
@@ -52,8 +57,9 @@ class Double(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self) -> None:
+    def __init__(self, *, knn: bool = True) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.knn = knn
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.indexes: dict[str, Index] = {}
         # by alias: the index, and what else it has
@@ -85,11 +91,15 @@ class Double(ThreadingHTTPServer):
                 self.aliases = {k: v for k, v in self.aliases.items() if v[0] != real}
             if verb == "_refresh":
                 self.indexes[real].refresh()
-            return 200, {real: {"mappings": self.indexes.get(real, Index({})).body.get("mappings")}}
+            if verb == "_mapping" and method == "PUT":
+                self.indexes[real].body["mappings"]["properties"] |= whole["properties"]
+            return 200, {real: self.indexes.get(real, Index({})).told()}
 
     def _make(self, name: str, body: Json) -> Answer:
         if name in self.indexes:
             return 400, {"error": {"type": "resource_already_exists_exception", "reason": name}}
+        if not self.knn and "index.knn" in body["settings"]:
+            return 400, {"error": {"type": "illegal_argument_exception", "reason": "index.knn"}}
         self.indexes[name] = Index(body)
         for alias, told in body.get("aliases", {}).items():
             self.aliases[alias] = (name, told)
@@ -152,9 +162,10 @@ class Double(ThreadingHTTPServer):
         if where["index"] not in self.aliases:
             return {"error": {"type": "index_not_found_exception", "reason": "alias"}}
         name, alias = self.aliases[where["index"]]
+        query = _with_neighbours(body["query"], self.indexes[name].seen)
         found: list[tuple[str, Json, float]] = []
         for own, source in self.indexes[name].passing(alias.get("filter")).items():
-            if (score := _score(body["query"], source)) is not None:
+            if (score := _score(query, source)) is not None:
                 found.append((own, source, score))
         order = body.get("sort", ["_score"])
         found.sort(key=lambda one: _place(order, one))
@@ -162,7 +173,7 @@ class Double(ThreadingHTTPServer):
             found = [one for one in found if _place(order, one) > tuple(after)]
         hits = [
             {"_id": own, "_score": score, "_source": _shown(source), "sort": _place(order, one)}
-            for one in found[: body.get("size", 10)]
+            for one in found[body.get("from", 0) :][: body.get("size", 10)]
             for own, source, score in [one]
         ]
         sources = [source for _, source, _ in found]
@@ -174,8 +185,37 @@ class Double(ThreadingHTTPServer):
         }
 
 
+def _with_neighbours(query: Json, sources: dict[str, Json]) -> Json:
+    """Return a query with the nearest neighbours in place of k-NN: those of the whole index."""
+    if [*query] == ["bool"]:
+        told = {
+            name: [_with_neighbours(one, sources) for one in clauses]
+            if isinstance(clauses, list)
+            else clauses
+            for name, clauses in query["bool"].items()
+        }
+        return {"bool": told}
+    if [*query] != ["knn"]:
+        return query
+    ((name, near),) = query["knn"].items()
+    scores = {
+        id(source): _likeness(source[name], near["vector"])
+        for source in sources.values()
+        if name in source and _score(near["filter"], source) is not None
+    }
+    best = sorted(scores.items(), key=lambda one: -one[1])[: near["k"]]
+    return {"neighbours": dict(best)}
+
+
+def _likeness(one: list[float], other: list[float]) -> float:
+    """Return the score that k-NN gives to an inner product."""
+    product = sum(a * b for a, b in zip(one, other, strict=True))
+    return 1 + product if product >= 0 else 1 / (1 - product)
+
+
 def _shown(source: Json) -> Json:
-    return {name: value for name, value in source.items() if name not in {"names", "features"}}
+    left_out = ("names", "features", "vector_")
+    return {name: value for name, value in source.items() if not name.startswith(left_out)}
 
 
 def _place(order: list[Any], found: tuple[str, Json, float]) -> tuple[Any, ...]:
@@ -207,6 +247,9 @@ def _score(query: Json, source: Json) -> float | None:  # noqa: PLR0911 - one a 
         return sum(scored) + sum(passing)
     if kind == "constant_score":
         return None if _score(told["filter"], source) is None else float(told["boost"])
+    if kind == "neighbours":
+        near: float | None = told.get(id(source))
+        return near
     if kind == "rank_feature":
         name = told["field"].removeprefix("features.")
         value = source.get("features", {}).get(name)
@@ -311,9 +354,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def double() -> Iterator[Double]:
-    """Run a double as long as the context lasts."""
-    server = Double()
+def double(*, knn: bool = True) -> Iterator[Double]:
+    """Run a double as long as the context lasts, with k-NN or without."""
+    server = Double(knn=knn)
     thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

@@ -7,12 +7,14 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+from commonplace.protocols import Embedder
 from commonplace.service.call_table import CALLS
 from commonplace.service.calls import Caller
 from commonplace.service.objects import VersionedObjects
 from commonplace.service.opensearch import OpenSearch
 from commonplace.service.process import Process
 from commonplace.service.tokens import Grant
+from commonplace.service.vector_field import VectorField
 
 Json = dict[str, Any]
 PATIENCE = 600.0
@@ -30,6 +32,7 @@ class Tenants:
         objects: Where files are; None: below the root.
         replicas: Copies of each shard in the engine.
         timeout: Seconds that a call of the engine may take, on a machine with much else to do.
+        embedder: Makes vectors, which the engine keeps where it has k-NN.
     """
 
     def __init__(
@@ -42,13 +45,19 @@ class Tenants:
         objects: VersionedObjects | None = None,
         replicas: int = 0,
         timeout: float = 120.0,
+        embedder: Embedder | None = None,
     ) -> None:
         self.engine = None
         if url:
             self.engine = OpenSearch(
-                url, prefix=index, replicas=replicas, shards=1, timeout=timeout
+                url,
+                prefix=index,
+                replicas=replicas,
+                shards=1,
+                timeout=timeout,
+                vectors=VectorField.of(embedder) if embedder else None,
             )
-        self.process = Process(folder, self.engine, grace=grace, objects=objects)
+        self.process = Process(folder, self.engine, grace=grace, objects=objects, embedder=embedder)
         self._grants: dict[str, Grant] = {}
 
     def __enter__(self) -> Self:

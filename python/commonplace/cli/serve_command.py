@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from commonplace.protocols import Embedder
     from commonplace.service.objects import VersionedObjects
     from commonplace.service.opensearch import OpenSearch
     from commonplace.service.process import Process
@@ -108,11 +109,15 @@ def serve(
     try:
         from commonplace.service.limits import Limits
         from commonplace.service.process import Process
+        from commonplace.store import wanted_embedder
     except ModuleNotFoundError as error:
         told = f"serve needs {error.name}: pip install 'commonplace[serve]'"
         raise UsageError(told) from None
-    client = _engine(engine, index, replicas)
-    process = Process(root, client, limits=Limits(rate, 2 * rate), objects=_objects(objects))
+    # its weights are loaded by what searches or indexes
+    embedder = wanted_embedder() if action[:1] != ["token"] else None
+    client = _engine(engine, index, replicas, embedder)
+    limits = Limits(rate, 2 * rate)
+    process = Process(root, client, limits=limits, objects=_objects(objects), embedder=embedder)
     try:
         match action:
             case []:
@@ -126,11 +131,14 @@ def serve(
     raise UsageError(f"serve {' '.join(action)}: there is no such action; see serve --help")
 
 
-def _engine(url: str | None, index: str, replicas: int) -> OpenSearch | None:
+def _engine(
+    url: str | None, index: str, replicas: int, embedder: Embedder | None
+) -> OpenSearch | None:
     """Return the client of a search engine, if one is named."""
     import os
 
     from commonplace.service.opensearch import OpenSearch
+    from commonplace.service.vector_field import VectorField
 
     url = url or os.environ.get("COMMONPLACE_ENGINE")
     for node in url.split(",") if url else ():
@@ -138,7 +146,8 @@ def _engine(url: str | None, index: str, replicas: int) -> OpenSearch | None:
         if node.strip() and not node.strip().startswith(("http://", "https://")):
             told = f"--engine is an address such as http://127.0.0.1:9200, not {node.strip()!r}"
             raise UsageError(told)
-    return OpenSearch(url, prefix=index, replicas=replicas) if url else None
+    vectors = VectorField.of(embedder) if embedder else None
+    return OpenSearch(url, prefix=index, replicas=replicas, vectors=vectors) if url else None
 
 
 def _objects(url: str | None) -> VersionedObjects | None:
@@ -230,7 +239,7 @@ def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *,
     if client is None:
         raise UsageError("say where the search engine is: --engine URL")
     if anew:
-        keys = reindex(client, process.stores)
+        keys = reindex(client, process.stores, process.embedder)
     else:
         client.prepare()
         keys = [tenant_key(tenant)] if tenant else list(process.stores.tenants())

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload
 
 from commonplace._core import Hit, Hits, SearchFilter
 from commonplace.arguments import checks_arguments
@@ -20,14 +20,14 @@ from commonplace.citation import located
 from commonplace.entries.summaries import COMMENT
 from commonplace.errors import InvalidArgument, ModelError, Refused
 from commonplace.protocols import Embedder
-from commonplace.recall.calibration import level_of
+from commonplace.recall.calibration import Calibration, level_of
 from commonplace.recall.fusion import Channels
 from commonplace.records import record
 from commonplace.search_filter import given_filter
 from commonplace.store import Store
 
 if TYPE_CHECKING:
-    from commonplace.recall.vectors import Vectors
+    from commonplace.recall.vectors import Matrix, Vectors
     from commonplace.search_filter import FilterFields
 
 Freshness = Literal["fresh", "stale", "partial"]
@@ -114,6 +114,38 @@ class HybridHits(Sequence[HybridHit]):
         return f"HybridHits({list(self._found)!r}, {self.freshness!r}, {self.notes!r})"
 
 
+class VectorIndex(Protocol):
+    """What a hybrid search asks of vectors: those of a store, as `Vectors`, or of an engine."""
+
+    missed: list[str]
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be taken in, and how much has no vectors yet."""
+
+    @property
+    def covered(self) -> float:
+        """The share of the documents that have vectors."""
+
+    @property
+    def sensitivity(self) -> float:
+        """How far known documents stand above the others, in levels."""
+
+    def embed(self, query: str) -> Matrix:
+        """Return the vector of a query, with length 1."""
+
+    def nearest(
+        self, query: Matrix, k: int, keep: Callable[[Hit], bool] | None = None
+    ) -> list[tuple[Hit, float]]:
+        """Return the `k` documents nearest to a vector that pass, and their cosines."""
+
+    def cosines(self, query: Matrix, hits: Iterable[Hit]) -> list[float | None]:
+        """Return the cosine of each hit, None where it has no vector."""
+
+    def calibration(self, query: Matrix) -> tuple[Calibration, float]:
+        """Return what cosines of a query are measured against, and the best of them."""
+
+
 class HybridSearch:
     r"""Hybrid search over a store: words and, with an embedder, vectors; safe to share by threads.
 
@@ -132,6 +164,7 @@ class HybridSearch:
         text_of: What the embedder is given of a document; see `Vectors`.
         background: Make vectors in a thread of its own: no search waits for it, and the notes say
             how much of the memory has vectors so far.
+        index: Has the vectors, in place of an embedder.
 
     Raises:
         InvalidArgument: A weight is negative or no number, or both are 0, or another argument is of
@@ -157,6 +190,7 @@ class HybridSearch:
         half_life: float | None = None,
         text_of: Callable[[Hit], str] | None = None,
         background: bool = False,
+        index: VectorIndex | None = None,
     ) -> None:
         if not all(0 <= weight < math.inf for weight in weights):
             raise InvalidArgument(f"weights are two numbers of 0 or more, not {weights!r}")
@@ -178,6 +212,7 @@ class HybridSearch:
             from commonplace.recall.vectors import Vectors  # noqa: PLC0415
 
             self.vectors = Vectors(store, embedder, text_of=text_of, background=background)
+        self._index = index or self.vectors
 
     def __repr__(self) -> str:
         return f"HybridSearch({self._store!r}{', words only' if self.vectors is None else ''})"
@@ -209,10 +244,10 @@ class HybridSearch:
         filter = given_filter(filter, fields)
         words = partial(self._store.search, query, depth, unit=unit, filter=filter)
         why = "there is no embedder"
-        if self.vectors is not None:
+        if self._index is not None:
             admits = self._store.predicate(filter)
             try:
-                both = self._both(self.vectors, query, depth, words, admits, unit)
+                both = self._both(self._index, query, depth, words, admits, unit)
                 return self._finish(limit, keep, *both)
             except ModelError as error:
                 why = str(error)
@@ -238,7 +273,7 @@ class HybridSearch:
 
     def _both(
         self,
-        vectors: Vectors,
+        vectors: VectorIndex,
         query: str,
         depth: int,
         words: Callable[[], Hits],

@@ -22,6 +22,8 @@ BESIDE = {"c": "b", "w": "v"}
 """Letters of names in the text, and of those that are only beside it."""
 FIELD_LETTERS = {"heading": "h", "title": "h", "speaker": "p"}
 """Letters of names in one field."""
+TENANT = "tenant"
+"""Id and kind of the record of a tenant: how it is encoded, and whether all files are indexed."""
 LONGEST_NAME = 1000
 """Bytes of a name; what is longer is no word that anybody looks for."""
 MOST_CLAUSES = 900

@@ -11,13 +11,15 @@ the same file at once cannot mix its states.
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from commonplace._core import CollectionStats, EngineDocument
-from commonplace.errors import Conflict, NotFound, Refused
+from commonplace.errors import Conflict, ModelError, NotFound, Refused
 from commonplace.service.documents import (
     documents_of,
     drift,
@@ -25,14 +27,23 @@ from commonplace.service.documents import (
     stats_from,
     stats_record,
 )
+from commonplace.service.engine_query import TENANT
 from commonplace.service.opensearch import MAPPING_VERSION, IndexMissing, OpenSearch
 from commonplace.service.scope import Put, Remove
 from commonplace.service.stores import GONE, Stores, TenantRoot
+from commonplace.service.vector_field import REACH, VectorField, drawn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from commonplace.protocols import Embedder
 
 FILES_AT_ONCE, BYTES_AT_ONCE = 128, 8 << 20
 ROUNDS = 20
-TENANT = "tenant"
-"""Id and kind of the record of a tenant: how it is encoded, and whether all files are indexed."""
+FEW = 64
+"""Vectors of a file that are made while somebody waits for its words to be found."""
+log = logging.getLogger(__name__)
 MOST_DRIFT = 0.1
 """By which an average length may have moved before all documents are encoded anew."""
 
@@ -49,6 +60,8 @@ class _Encoding:
     even: bool
     """Whether all of them are in this encoding."""
     generation: int = 0
+    sensitivity: dict[str, Any] | None = None
+    """Of its vectors in the engine, as it was measured last."""
 
     def record(self, *, done: bool) -> Put:
         """Return the call that writes it; once it is done, all files are in this encoding."""
@@ -61,6 +74,7 @@ class _Encoding:
             "tool_stats": stats_record(self.tool_stats),
             "complete": done or self.complete,
             "even": done,
+            "sensitivity": self.sensitivity,
         }
         return Put(TENANT, generation, source)
 
@@ -69,7 +83,8 @@ class _Encoding:
         """Return what a record says."""
         stats = [stats_from(record[name]) for name in ("stats", "tool_stats")]
         number, generation = record["encoding"], record["generation"]
-        return cls(number, stats[0], stats[1], record["complete"], record["even"], generation)
+        whole, told = (record["complete"], record["even"]), record.get("sensitivity")
+        return cls(number, stats[0], stats[1], *whole, generation, told)
 
 
 @dataclass(eq=False)
@@ -82,6 +97,10 @@ class _Work:
     version: str = GONE
     documents: list[list[EngineDocument]] = field(default_factory=lambda: [[], []])
     generation: int = 0
+    near: NDArray[np.float32] | None = None
+    """Vectors of the documents of text that are written."""
+    vectors: str | None = None
+    """The field where they go; None where there are none."""
 
     def __post_init__(self) -> None:
         self.generation = next_generation(self.record.get("generation", 0))
@@ -95,8 +114,8 @@ class _Work:
         """How many documents of text and of tools the engine may have."""
         return list(self.record.get("counts", (0, 0)))
 
-    def is_indexed(self) -> bool:
-        """Say whether the engine has the file as it is, in this encoding."""
+    def is_indexed(self, vectors: str | None) -> bool:
+        """Say whether the engine has the file as it is, in this encoding, and with vectors."""
         told = self.record
         if self.version == GONE and not told:
             # what never was there needs no record
@@ -107,6 +126,7 @@ class _Work:
             and told["encoding"] == self.encoding.number
             # in a rolling upgrade an older version may still write
             and told.get("form") == MAPPING_VERSION
+            and vectors in {None, told.get("vectors")}
         )
 
     def unchanged(self, corpus: int) -> int:
@@ -121,11 +141,15 @@ class _Work:
             and told.get("done")
             and told["encoding"] == self.encoding.number
             and told["version"].partition("-")[0] == self.version.partition("-")[0]
+            and self.vectors in {None, told.get("vectors")}
         )
         documents = self.documents[corpus]
         if not grown or not 0 < count <= len(documents):
             return 0
-        return count if told["last_keys"][corpus] == f"{documents[count - 1].key:x}" else 0
+        if told["last_keys"][corpus] != f"{documents[count - 1].key:x}":
+            return 0
+        # vectors of the last ones depend on those that have come
+        return max(0, count - REACH) if self.vectors and corpus == 0 else count
 
     def put_record(self, *, done: bool) -> Put:
         """Return the call that writes its record."""
@@ -137,6 +161,7 @@ class _Work:
             "version": self.version,
             "encoding": self.encoding.number,
             "form": MAPPING_VERSION,
+            "vectors": self.vectors,
             "generation": self.generation,
             # until it is done, as many as there may be
             "counts": now if done else most,
@@ -153,6 +178,9 @@ class _Work:
             first = self.unchanged(corpus)
             for number, document in enumerate(documents[first:], first):
                 source = {**source_of(document, stats[corpus]), "kind": "document"}
+                if self.vectors and self.near is not None and corpus == 0:
+                    source["draw"] = drawn(f"{start}{number}")
+                    source[self.vectors] = self.near[number - first]
                 yield Put(f"{start}{number}", self.generation, {**source, "path": self.path})
             for number in range(len(documents), self.counts[corpus]):
                 yield Remove(f"{start}{number}", self.generation)
@@ -174,10 +202,13 @@ class Indexer:
     Args:
         engine: Where documents go.
         stores: Where the files are.
+        embedder: Makes vectors, where the index has a field for them.
     """
 
-    def __init__(self, engine: OpenSearch, stores: Stores) -> None:
-        self._engine, self._stores = engine, stores
+    def __init__(
+        self, engine: OpenSearch, stores: Stores, embedder: Embedder | None = None
+    ) -> None:
+        self._engine, self._stores, self._embedder = engine, stores, embedder
 
     def index(self, tenant: str, paths: Iterable[str]) -> None:
         """Index files as they are now; those that are gone lose their documents.
@@ -192,13 +223,13 @@ class Indexer:
             return
         with self._stores.of(tenant) as store:
             for some in _in_parts(store, [*dict.fromkeys(paths)]):
-                self._index_some(tenant, store, _Encoding.of(record), some)
+                self._index_some(tenant, store, _Encoding.of(record), some, FEW)
 
     def rebuild(self, tenant: str) -> int:
         """Index all files of a tenant that changed, remove those that are gone, and say how many.
 
         Documents are encoded anew where the average lengths have moved. At the end it is noted that
-        the tenant is complete.
+        the tenant is complete. Words are indexed first, and then vectors that have to be made.
 
         Raises:
             EngineUnavailable: Not all were indexed.
@@ -212,12 +243,57 @@ class Indexer:
             # of a new tenant there is nothing to remove
             gone = [one for one in self._indexed(tenant) if one not in known] if record else []
             for some in _in_parts(store, paths + gone):
-                self._index_some(tenant, store, encoding, some)
-        if not encoding.even:
-            (record,) = self._engine.read(tenant, [TENANT])
-            now = _Encoding.of(record) if record else encoding
-            self._engine.write(tenant, [now.record(done=True)])
+                self._index_some(tenant, store, encoding, some, 0)
+            if not encoding.even:
+                self._note(tenant, encoding, encoding.sensitivity)
+            if self._vectors_field():
+                for some in _in_parts(store, paths):
+                    self._index_some(tenant, store, encoding, some, None)
+                self._measure(tenant, store, encoding)
         return len(paths)
+
+    def _note(self, tenant: str, encoding: _Encoding, sensitivity: dict[str, Any] | None) -> None:
+        """Note that all files are indexed, in one encoding, and how good their vectors are."""
+        (record,) = self._engine.read(tenant, [TENANT])
+        now = _Encoding.of(record) if record else encoding
+        self._engine.write(tenant, [replace(now, sensitivity=sensitivity).record(done=True)])
+
+    def _vectors_field(self) -> VectorField | None:
+        return self._engine.vectors if self._embedder else None
+
+    def _add_vectors(self, store: TenantRoot, work: _Work, most: int | None) -> None:
+        """Give a file its vectors, unless more than `most` would have to be made."""
+        if self._embedder is None or not (field := self._vectors_field()):
+            return
+        # numpy is loaded by those who have an embedder only
+        from commonplace.service.vector_writer import maker_of, vectors_of  # noqa: PLC0415
+
+        work.vectors = field.name
+        try:
+            maker = maker_of(store, self._embedder)
+            work.near = vectors_of(maker, work.documents[0], work.unchanged(0), most)
+        except ModelError as error:
+            log.warning("%s", error)
+        if work.near is None:
+            work.vectors = None
+
+    def _measure(self, tenant: str, store: TenantRoot, encoding: _Encoding) -> None:
+        """Note how good the vectors of a tenant are, if there are others than before."""
+        from commonplace.service.vector_writer import maker_of  # noqa: PLC0415
+        from commonplace.service.vectors import TenantVectors  # noqa: PLC0415
+
+        if self._embedder is None or not (field := self._vectors_field()):
+            return
+        self._engine.refresh()
+        maker = maker_of(store, self._embedder)
+        vectors = TenantVectors(partial(self._engine.search, tenant), field, maker)
+        try:
+            measured = vectors.measured(encoding.sensitivity)
+        except ModelError as error:
+            log.warning("%s", error)
+            return
+        if measured != encoding.sensitivity:
+            self._note(tenant, encoding, measured)
 
     def drop(self, tenant: str) -> None:
         """Remove what the engine has of a tenant; its files stay."""
@@ -260,17 +336,28 @@ class Indexer:
         return new
 
     def _index_some(
-        self, tenant: str, store: TenantRoot, encoding: _Encoding, paths: Sequence[str]
+        self,
+        tenant: str,
+        store: TenantRoot,
+        encoding: _Encoding,
+        paths: Sequence[str],
+        most: int | None,
     ) -> None:
+        """Index files, with vectors where no more than `most` of one have to be made."""
         left = list(paths)
         for _ in range(ROUNDS):
-            left = self._round(tenant, store, encoding, left)
+            left = self._round(tenant, store, encoding, left, most)
             if not left:
                 return
         raise Conflict(f"{left[0]!r:.200} changed each time it was indexed; it is tried later")
 
     def _round(
-        self, tenant: str, store: TenantRoot, encoding: _Encoding, paths: Sequence[str]
+        self,
+        tenant: str,
+        store: TenantRoot,
+        encoding: _Encoding,
+        paths: Sequence[str],
+        most: int | None,
     ) -> list[str]:
         """Index files once, and return those for which it has to be done again."""
         records = self._engine.read(tenant, [file_id(path) for path in paths])
@@ -278,8 +365,11 @@ class Indexer:
             _Work(path, record or {}, encoding, store.file_version(path))
             for path, record in zip(paths, records, strict=True)
         ]
-        works = [work for work in works if not work.is_indexed()]
+        field = self._vectors_field() if most is None else None
+        works = [work for work in works if not work.is_indexed(field.name if field else None)]
         read = [work for work in works if _read(store, work)]
+        for work in read:
+            self._add_vectors(store, work, most)
         again = [work.path for work in works if work not in read]
         # from here on a later generation is written by whoever takes the file after us
         lost = self._write(tenant, read, lambda one: [one.put_record(done=False)])

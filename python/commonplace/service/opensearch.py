@@ -8,6 +8,7 @@ Nothing here knows what a document means, and no call that touches documents is 
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -22,6 +23,7 @@ from commonplace.errors import CommonplaceError, FormatError
 from commonplace.service import scope
 from commonplace.service.engine_query import FIELDS
 from commonplace.service.scope import Call, Get, Put, Remove, Search
+from commonplace.service.vector_field import VectorField
 
 MAPPING_VERSION = 1
 """Raised when documents are indexed in another way; then all are indexed anew (`serve reindex`)."""
@@ -30,7 +32,7 @@ MAPPING: dict[str, Any] = {
     "dynamic": False,
     "_routing": {"required": True},
     # what is scored is never read back
-    "_source": {"excludes": ["features", "names"]},
+    "_source": {"excludes": ["features", "names", "vector_*"]},
     "properties": {
         "tenant": {"type": "keyword"},
         "kind": {"type": "keyword"},
@@ -49,12 +51,18 @@ MAPPING: dict[str, Any] = {
         "lengths": {"properties": {name: {"type": "integer"} for name in FIELDS}},
     },
 }
+WITHOUT_KNN = (
+    "the index has no k-NN: vectors stay beside the files. Where the engine has it, as the plugin "
+    "opensearch-knn, `commonplace serve reindex` brings them into the index"
+)
 RETRIED = {408, 429, 502, 503, 504}
 ATTEMPTS = 4
+OPTIONS = orjson.OPT_SERIALIZE_NUMPY
+"""Vectors are rows of a matrix."""
 BULK_BYTES = 1 << 20
 """Bytes of a bulk request: a node that is busy has to answer it in time."""
 
-
+log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 
 
@@ -77,6 +85,7 @@ class OpenSearch:
         replicas: Copies of each shard; 1 survives the loss of a node.
         shards: Of a new index.
         timeout: Seconds that a call may take.
+        vectors: The field for those of an embedder; None: the index has none.
     """
 
     def __init__(
@@ -87,9 +96,13 @@ class OpenSearch:
         replicas: int = 1,
         shards: int = 3,
         timeout: float = 10.0,
+        vectors: VectorField | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.prefix = prefix
+        self.vectors: VectorField | None = None
+        """The field for vectors, once it is known that the index has it."""
+        self._wanted = vectors
         self._urls = [one.strip().rstrip("/") for one in url.split(",") if one.strip()]
         self._replicas, self._shards = replicas, shards
         self._timeout = timeout
@@ -121,6 +134,19 @@ class OpenSearch:
             made = told["mappings"].get("_meta", {}).get("commonplace")
             if made != MAPPING_VERSION:
                 raise FormatError(_of_another_form(name, made))
+        self._add_vectors()
+
+    def _add_vectors(self) -> None:
+        """Give the index the field for vectors, if it was made with k-NN."""
+        if self._wanted is None or self.vectors:
+            return
+        _, found = self._send("GET", f"/{self.index}/_settings", None)
+        with_knn = [told["settings"]["index"].get("knn") == "true" for told in found.values()]
+        body = {"properties": self._wanted.properties()}
+        if all(with_knn) and self._send("PUT", f"/{self.index}/_mapping", body)[0] == 200:
+            self.vectors = self._wanted
+            return
+        log.warning("%s", WITHOUT_KNN)
 
     def make(self, name: str, *, current: bool = False) -> None:
         """Make an index.
@@ -139,12 +165,22 @@ class OpenSearch:
         body: dict[str, Any] = {"settings": settings, "mappings": MAPPING}
         if current:
             body["aliases"] = {self.index: {"is_write_index": True}}
-        status, told = self._send("PUT", f"/{name}", body)
+        status, told = 400, dict[str, Any]()
+        if self._wanted:
+            properties = {**MAPPING["properties"], **self._wanted.properties()}
+            mapping = {**MAPPING, "properties": properties}
+            near = {**body, "settings": {**settings, "index.knn": True}, "mappings": mapping}
+            status, told = self._send("PUT", f"/{name}", near)
+        if status == 400 and "already_exists" not in str(told):
+            # an engine without k-NN knows neither the setting nor the type
+            status, told = self._send("PUT", f"/{name}", body)
         # another process may have made it at the same time
         if status != 200 and "already_exists" not in str(told):
             raise EngineUnavailable(f"the index could not be made: {_reason(told)}")
         with self._lock:
             self._aliases.clear()
+        if current:
+            self._add_vectors()
 
     def shadow(self) -> OpenSearch:
         """Make a second index, and return a client of it; searches go on in the first one."""
@@ -156,6 +192,7 @@ class OpenSearch:
             replicas=self._replicas,
             shards=self._shards,
             timeout=self._timeout,
+            vectors=self._wanted,
         )
         self._send("DELETE", f"/{self.prefix}-{number}", None)
         other.make(f"{self.prefix}-{number}", current=True)
@@ -178,6 +215,7 @@ class OpenSearch:
         status, told = self._send("POST", "/_aliases", {"actions": actions})
         if status != 200:
             raise EngineUnavailable(f"the indexes could not be exchanged: {_reason(told)}")
+        self.vectors = other.vectors
         self._send("DELETE", f"/{old}", None)
 
     def _physical(self, alias: str) -> str:
@@ -391,7 +429,7 @@ class OpenSearch:
 def _encoded(body: Any) -> tuple[bytes | None, str]:
     """Return a body as bytes, and its type: a list is one line each."""
     if isinstance(body, list):
-        lines = (orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in body)
+        lines = (orjson.dumps(line, option=OPTIONS | orjson.OPT_APPEND_NEWLINE) for line in body)
         return b"".join(lines), "application/x-ndjson"
     return None if body is None else orjson.dumps(body), "application/json"
 
@@ -416,7 +454,7 @@ def _batches(
     size = 0
     for call in calls:
         lines = scope.scoped(prefix, tenant, call)
-        size += sum(len(orjson.dumps(line)) for line in lines)
+        size += sum(len(orjson.dumps(line, option=OPTIONS)) for line in lines)
         batch.append(lines)
         if size >= BULK_BYTES:
             yield batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.service.calls import Service
 from commonplace.service.changes import Changes
@@ -16,9 +17,13 @@ from commonplace.service.objects import LocalObjects, ObjectStore, VersionedObje
 from commonplace.service.opensearch import EngineUnavailable, OpenSearch
 from commonplace.service.pending import GRACE
 from commonplace.service.replicas import Replicas
-from commonplace.service.searcher import Searcher, TenantStore
+from commonplace.service.searcher import Searcher
 from commonplace.service.stores import Stores
+from commonplace.service.tenant_store import TenantStore
 from commonplace.service.tokens import Tokens
+
+if TYPE_CHECKING:
+    from commonplace.protocols import Embedder
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +38,7 @@ class Process:
         objects: Where the files of tenants are, and what the service keeps; None: below `root`,
             which else has only copies.
         grace: Seconds after which a write of another process has ended or will not.
+        embedder: Makes vectors; None: that of `commonplace[embed]` where the environment wants it.
     """
 
     def __init__(
@@ -43,23 +49,26 @@ class Process:
         limits: Limits | None = None,
         objects: VersionedObjects | None = None,
         grace: float = GRACE,
+        embedder: Embedder | None = None,
     ) -> None:
         self.objects: ObjectStore = objects or LocalObjects(root / "service")
         self.tokens = Tokens(self.objects)
         self.limits = limits or Limits()
         self.metrics = Metrics()
-        self.engine = engine
+        self.engine, self.embedder = engine, embedder
         searcher = Searcher(engine) if engine else None
 
         def open_store(tenant: str, folder: Path) -> TenantStore:
-            return TenantStore(folder, tenant, searcher)
+            store = TenantStore(folder, tenant, searcher)
+            store.embedder = embedder
+            return store
 
         replicas = Replicas(objects, root / "copies") if objects else None
         folder = replicas.folder if replicas else root / "tenants"
         self.stores = Stores(folder, open_store, replicas=replicas)
         self.changes: Changes | None = None
         if engine:
-            self.indexer = Indexer(engine, self.stores)
+            self.indexer = Indexer(engine, self.stores, embedder)
             self.changes = Changes(self.objects, engine, self.indexer, self.stores, grace)
             self.metrics.gauge(
                 "changes_waiting", "Changes that wait to be indexed.", self.changes.waiting

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from commonplace.service.indexer import Indexer
 from commonplace.service.opensearch import IndexMissing, OpenSearch
 from commonplace.service.stores import Stores
 
+if TYPE_CHECKING:
+    from commonplace.protocols import Embedder
 
-def reindex(engine: OpenSearch, stores: Stores) -> list[str]:
+
+def reindex(engine: OpenSearch, stores: Stores, embedder: Embedder | None = None) -> list[str]:
     """Make the index anew in the form of this version, and return the tenants.
 
     Processes of this version or the one before search and write meanwhile. What they change is
@@ -17,6 +22,7 @@ def reindex(engine: OpenSearch, stores: Stores) -> list[str]:
     Args:
         engine: Its index may be of another form, or gone.
         stores: Where the files are.
+        embedder: Makes vectors, where the index has a field for them.
 
     Raises:
         EngineUnavailable: The engine does not answer. The index before serves on.
@@ -27,7 +33,7 @@ def reindex(engine: OpenSearch, stores: Stores) -> list[str]:
         engine.prepare()
     else:
         shadow.load_in_bulk(on=True)
-        beside = Indexer(shadow, stores)
+        beside = Indexer(shadow, stores, embedder)
         for _ in range(2):
             for tenant in stores.tenants():
                 beside.rebuild(tenant)
@@ -36,7 +42,7 @@ def reindex(engine: OpenSearch, stores: Stores) -> list[str]:
         shadow.refresh()
         engine.swap(shadow, stores.tenants())
         shadow.close()
-    indexer = Indexer(engine, stores)
+    indexer = Indexer(engine, stores, embedder)
     tenants = list(stores.tenants())
     for tenant in tenants:
         indexer.rebuild(tenant)

@@ -95,7 +95,9 @@ def scoped(prefix: str, tenant: str, call: Call) -> list[Line]:
     """
     alias = alias_of(prefix, tenant)
     if isinstance(call, Search):
-        query = {"bool": {"must": [call.body["query"]], "filter": [filter_of(tenant)]}}
+        query = {
+            "bool": {"must": [_within(tenant, call.body["query"])], "filter": [filter_of(tenant)]}
+        }
         return [{"index": alias, "routing": tenant}, {**call.body, "query": query}]
     where: Line = {"_index": alias, "_id": f"{tenant}/{call.id}", "routing": tenant}
     if isinstance(call, Get):
@@ -105,6 +107,18 @@ def scoped(prefix: str, tenant: str, call: Call) -> list[Line]:
     if isinstance(call, Remove):
         return [{"delete": where}]
     return [{"index": where}, {**call.source, "tenant": tenant}]
+
+
+def _within(tenant: str, query: Line) -> Line:
+    """Return a query whose nearest neighbours are those within a tenant.
+
+    A filter beside k-NN, as that of an alias, only takes away from what is nearest of all.
+    """
+    if [*query] != ["knn"]:
+        return query
+    ((field, near),) = query["knn"].items()
+    among = {"bool": {"filter": [near["filter"], filter_of(tenant)]}}
+    return {"knn": {field: {**near, "filter": among}}}
 
 
 def own_id(tenant: str, found: Line) -> str:

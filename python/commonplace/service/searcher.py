@@ -9,25 +9,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from commonplace._core import CollectionStats, EngineDocument, QueryNames
 from commonplace.engines import search
 from commonplace.errors import CommonplaceError
-from commonplace.search_filter import given_filter
 from commonplace.service import engine_query as engine
 from commonplace.service.documents import bytes_of, drift, read_record, stats_from
-from commonplace.service.indexer import TENANT
 from commonplace.service.opensearch import IndexMissing, OpenSearch
 from commonplace.service.stores import TenantRoot
+from commonplace.service.vector_field import VectorField
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from commonplace._core import Hit, SearchFilter
     from commonplace.engines import Engine
-    from commonplace.search_filter import FilterFields
+    from commonplace.protocols import Embedder
     from commonplace.store import Unit
 
 MOST_CANDIDATES = 10_000
@@ -129,7 +125,7 @@ class Searcher:
         """Called when the index is not there."""
 
     def search(
-        self, store: TenantStore, query: str, limit: int, unit: Unit, filter: SearchFilter
+        self, store: TenantRoot, query: str, limit: int, unit: Unit, filter: SearchFilter
     ) -> FoundHits:
         """Return the best hits of a tenant.
 
@@ -152,7 +148,7 @@ class Searcher:
 
     def _search(
         self,
-        store: TenantStore,
+        store: TenantRoot,
         query: str,
         limit: int,
         unit: Unit,
@@ -163,7 +159,7 @@ class Searcher:
         own = TenantEngine(self, store.tenant, tools=tools)
         # it asks, and changes nothing
         ranked = search(cast("Engine", own), query, limit, unit=unit, filter=filter)
-        hits, gone = _standing(store, ranked, own.records)
+        hits, gone = standing(store, ranked, own.records)
         notes = list(ranked.notes)
         if not own.complete:
             notes.append(BEING_INDEXED)
@@ -186,7 +182,7 @@ class Searcher:
             at, kept = self._totals.get(key, (0.0, None))
         if kept is None or time.monotonic() - at > TOTALS_KEPT:
             kept = None
-        about = {"size": 1, "query": {"term": {"kind": TENANT}}}
+        about = {"size": 1, "query": {"term": {"kind": engine.TENANT}}}
         counts = engine.counts_body(names, tools, totals=kept is None)
         counted, tenants = self.ask(tenant, [counts, about])
         stats = engine.stats_of(names, counted, kept)
@@ -201,6 +197,11 @@ class Searcher:
             self.on_incomplete(tenant)
         return stats, complete
 
+    def vectors_of(self, embedder: Embedder) -> VectorField | None:
+        """Return where the vectors of an embedder are, if they are in the engine."""
+        field = self._client.vectors
+        return field if field and field == VectorField.of(embedder) else None
+
     def ask(self, tenant: str, bodies: list[engine.Json]) -> list[engine.Json]:
         """Return answers to search requests of a tenant.
 
@@ -214,64 +215,23 @@ class Searcher:
             raise
 
 
-class TenantStore(TenantRoot):
-    """The store of one tenant, whose searches go by way of the engine where there is one.
-
-    Args:
-        root: Its folder.
-        tenant: The key of the tenant.
-        searcher: Asks the engine; None: the store ranks by its own index.
-    """
-
-    def __init__(self, root: Path, tenant: str, searcher: Searcher | None) -> None:
-        super().__init__(root, create=True, watch=False)
-        self.tenant = tenant
-        self._searcher = searcher
-
-    def search(
-        self,
-        query: str,
-        limit: int = 10,
-        *,
-        unit: Unit = "turn",
-        meaning: bool | None = False,
-        filter: SearchFilter | None = None,
-        archive: Literal["yes", "no", "only"] = "yes",
-        **fields: Unpack[FilterFields],
-    ) -> Any:
-        """Return hits as `Store.search` does; an engine has all files, archived or not.
-
-        Vectors are those of this store, beside its files, and words come by way of the engine.
-
-        Raises:
-            InvalidArgument: It is to search by meaning, and there is no embedder.
-            EngineUnavailable: The engine does not answer.
-        """
-        if meaning or (meaning is None and self.embedder is not None):
-            return super().search(query, limit, unit=unit, meaning=True, filter=filter, **fields)
-        if self._searcher is None:
-            return super().search(query, limit, unit=unit, filter=filter, archive=archive, **fields)
-        own = self._core.resolved_filter(given_filter(filter, fields))
-        return self._searcher.search(self, query, limit, unit, own)
-
-
-def _standing(
-    store: TenantStore, hits: Sequence[Hit], records: dict[tuple[str, int], str]
+def standing(
+    store: TenantRoot, hits: Sequence[Hit], records: dict[tuple[str, int], str]
 ) -> tuple[list[Hit], int]:
     """Return the hits that stand in the files as they did when indexed, and how many do not."""
-    standing: list[Hit] = []
+    found: list[Hit] = []
     starts: dict[str, list[int]] = {}
     for path, start in records:
         starts.setdefault(path, []).append(start)
     for hit in hits:
         end = max(hit.end, hit.start + 1)
         parts = [start for start in starts.get(hit.path, ()) if hit.start <= start < end]
-        if all(_stands(store, hit.path, start, records[hit.path, start]) for start in parts):
-            standing.append(hit)
-    return standing, len(hits) - len(standing)
+        if all(stands(store, hit.path, start, records[hit.path, start]) for start in parts):
+            found.append(hit)
+    return found, len(hits) - len(found)
 
 
-def _stands(store: TenantStore, path: str, start: int, record: str) -> bool:
+def stands(store: TenantRoot, path: str, start: int, record: str) -> bool:
     """Say whether a file still says what a document was made of."""
     told = bytes_of(record)
     try:

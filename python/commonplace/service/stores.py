@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from commonplace.errors import NotFound, Refused
 from commonplace.service.replica import Replica
@@ -23,7 +24,11 @@ GONE = "gone"
 class TenantRoot(Store):
     """The store of a tenant, which may be the copy of a root in an object store."""
 
+    tenant = ""
+    """The key of the tenant."""
     replica: Replica | None = None
+    maker: Any = None
+    """What makes its vectors for the engine, once some were asked for."""
 
     def file_version(self, path: str) -> str:
         """Return what tells this state of a file from others, without reading it.

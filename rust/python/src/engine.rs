@@ -24,7 +24,7 @@ use pyo3::types::PyTuple;
 use crate::detached::{detached, to_py_err};
 use crate::filter::SearchFilter;
 use crate::from_python::{Count, Text, Unit, Weights};
-use crate::hit::Hits;
+use crate::hit::{Hit, Hits};
 
 /// A section of a note or a message, as an engine outside of this process stores it.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -440,6 +440,18 @@ pub fn by_context(rows: Vec<(f64, u64, u32)>) -> Vec<(usize, bool)> {
 /// Returns the documents behind Python's.
 pub fn shared(documents: &[PyRef<'_, EngineDocument>]) -> Vec<Arc<document::EngineDocument>> {
     documents.iter().map(|document| document.document.clone()).collect()
+}
+
+/// Returns the hits of documents without a query.
+#[pyfunction]
+pub fn document_hits(
+    py: Python<'_>,
+    documents: Vec<PyRef<'_, EngineDocument>>,
+    unit: Unit,
+) -> PyResult<Vec<Hit>> {
+    let documents = shared(&documents);
+    let found = detached(py, |_| Ok(candidates::hits(&documents, unit.0)))?;
+    Ok(found.into_iter().map(Hit::from).collect())
 }
 
 /// Ranks candidates as a store ranks its own documents.

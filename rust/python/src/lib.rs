@@ -33,7 +33,8 @@ mod _core {
     #[pymodule_export]
     use super::engine::{
         ArchiveRows, CollectionStats, EngineDocument, QueryNames, archive_label, archive_row_names,
-        best_first, by_context, engine_documents, language_names, memory_left, rank_candidates,
+        best_first, by_context, document_hits, engine_documents, language_names, memory_left,
+        rank_candidates,
     };
     #[pymodule_export]
     use super::explanation::{Explanation, WordScore};

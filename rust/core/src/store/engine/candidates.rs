@@ -15,7 +15,7 @@ use crate::search::collection_stats::CollectionStats;
 use crate::search::query::Query;
 use crate::search::query_fields::{asked_filter, restrict};
 use crate::search::result::SearchResult;
-use crate::search::turns::Unit;
+use crate::search::turns::{Turn, Unit, turn_of};
 use crate::search::{Wanted, search};
 use crate::store::Freshness;
 use crate::store::engine::document::EngineDocument;
@@ -60,12 +60,7 @@ pub fn rank(
         let hit = Hit::of_document(catalog, &meta, scored.score, document.text(), &terms);
         answer.hits.push(match turn {
             None => hit,
-            Some(turn) => {
-                let first = candidates.document(turn.first);
-                let prompt = (first.section_meta.starts == 1).then(|| first.text().0);
-                let ends = [turn.first, turn.last].map(|end| catalog.docs[end as usize]);
-                hit.of_turn([&ends[0], &ends[1]], prompt, first.title.clone())
-            }
+            Some(turn) => candidates.turn(hit, turn),
         });
     }
     (answer.confidence, answer.notes) = (found.confidence, found.notes);
@@ -91,6 +86,35 @@ pub fn best_first(
     let found = candidates.search(query, &filter, wanted, interrupt)?;
     let index = |document: u32| candidates.documents[document as usize].0;
     Ok(found.ranked.iter().map(|scored| index(scored.document)).collect())
+}
+
+/// Returns the hit of each document, of which no two are the same, in their order and with a score
+/// of 0; the snippet is the beginning of the text.
+///
+/// With `unit` turns a message becomes the hit of its turn, shown by the message: all messages of
+/// the turn must be among the documents.
+pub fn hits(documents: &[Arc<EngineDocument>], unit: Unit) -> Vec<Hit> {
+    let candidates = Candidates::new(documents, &Weights::default());
+    let catalog = &candidates.catalog;
+    let terms = Arc::default();
+    let mut hits: Vec<(usize, Hit)> = Vec::with_capacity(documents.len());
+    for (number, (at, document)) in candidates.documents.iter().enumerate() {
+        let meta = &catalog.docs[number];
+        let hit = Hit::of_document(catalog, meta, 0.0, document.text(), &terms);
+        let turn = match unit {
+            Unit::Turn => turn_of(catalog, number as u32),
+            Unit::Message => None,
+        };
+        hits.push((
+            *at,
+            match turn {
+                None => hit,
+                Some(turn) => candidates.turn(hit, &turn),
+            },
+        ));
+    }
+    hits.sort_by_key(|(at, _)| *at);
+    hits.into_iter().map(|(_, hit)| hit).collect()
 }
 
 /// Returns the filter with those of the query beside it, or why nothing can pass.
@@ -131,6 +155,14 @@ impl<'a> Candidates<'a> {
 
     fn document(&self, number: u32) -> &'a EngineDocument {
         self.documents[number as usize].1
+    }
+
+    /// Returns the hit of a turn, given that of the message that is shown.
+    fn turn(&self, shown: Hit, turn: &Turn) -> Hit {
+        let first = self.document(turn.first);
+        let prompt = (first.section_meta.starts == 1).then(|| first.text().0);
+        let [start, end] = [turn.first, turn.last].map(|end| self.catalog.docs[end as usize]);
+        shown.of_turn([&start, &end], prompt, first.title.clone())
     }
 
     fn search(
