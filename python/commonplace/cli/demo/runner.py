@@ -97,7 +97,8 @@ class DemoRunner:
 
 
 def _elapsed(began: float) -> str:
-    return f"{1000 * (time.perf_counter() - began):.2f} ms"
+    seconds = time.perf_counter() - began
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.2f} ms"
 
 
 def _written(name: str, arguments: Mapping[str, Any]) -> str:
