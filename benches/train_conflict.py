@@ -11,8 +11,8 @@ them, and what holds beside each. A held-out set is never read here.
 
 An author is left out as a whole: what is measured are pairs of somebody whose words were not
 trained on. The tables of `attributes.toml` were extended after reading authors 4 and 5, so these
-two count for less than the others. Authors 11 and 12 are imagined people, twelve and some forty;
-the author of the rules wrote them.
+two count for less than the others. Authors 11 to 13 are imagined people, twelve, some forty and
+some sixty; who wrote them had read the rules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 AUTHORS = {
     "first": ["seen", "seen-3", "seen-zh", "seen-zh-2"],
-    **{str(number): [f"seen-{number}"] for number in (4, 5, 7, 8, 9, 11, 12)},
+    **{str(number): [f"seen-{number}"] for number in (4, 5, 7, 8, 9, 11, 12, 13)},
 }
 WEIGHTS = Path(commonplace.conflict.__file__).with_name("weights.txt")
 PENALTY, STEPS = 6e-4, 300
@@ -65,7 +65,7 @@ NEAR = 4
 # From this likelihood on the classifier decides where no rule does. Both are those at which authors
 # 7 to 9, all three left out, have a precision of 0.95 and 0.97. It overrules no rule: where it
 # finds a decision of the rules unlikely, they are right ("I am a student" and "graduated").
-ENOUGH = {"en": 0.65, "zh": 0.55}
+ENOUGH = {"en": 0.7, "zh": 0.55}
 
 
 class Pair(NamedTuple):

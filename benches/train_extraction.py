@@ -46,7 +46,7 @@ from commonplace.extraction.rule_tables import CHINESE, load
 
 TASKS = ("extraction", "changes", "conflict")
 # Who wrote which sets; 7 and 11 know the rules, the others do not. 12 to 14 are one writer, who
-# had read some of them, as six, fourteen and eleven imagined people.
+# had read some of them, as six, fourteen and eleven imagined people; 15 is another, as twelve.
 AUTHORS = {
     "1": ["extraction-seen", "conflict-seen", "vetoes-seen"],
     "2": ["chat-seen", "changes-seen"],
@@ -63,9 +63,17 @@ AUTHORS = {
     "13": ["extraction-seen-12"],
     "14": ["extraction-seen-13", "vetoes-seen-11"],
 }
+# Sets that train Chinese alone. With them the Chinese authors that are left out have a recall of
+# 0.87 instead of 0.85, and the English ones of 0.72 instead of 0.74
+CHINESE_ALONE = {
+    "8": ["changes-seen-7", "conflict-seen-7"],
+    "9": ["changes-seen-8", "conflict-seen-8"],
+    "10": ["changes-seen-9", "conflict-seen-9"],
+    "15": ["extraction-seen-14", "changes-seen-13"],
+}
 # Those whose messages no rule was made from, so that they say what rules and classifier do
 # together; in groups that are left out of a training together, so that fewer are needed
-FOLDS = (("5", "12"), ("6", "10"), ("8", "14"), ("9", "13"))
+FOLDS = (("5", "12"), ("6", "10"), ("8", "14", "15"), ("9", "13"))
 FRESH = tuple(author for fold in FOLDS for author in fold)
 LANGUAGES = ("english", "chinese")
 PENALTY = 1 / 30
@@ -103,8 +111,8 @@ class Message(NamedTuple):
 def messages(language: str) -> Iterator[Message]:
     """Yield what is trained on, in one language."""
     known = set[str]()
-    for author, names in AUTHORS.items():
-        for name in names:
+    for author in dict.fromkeys((*AUTHORS, *CHINESE_ALONE)):
+        for name in sets_of(author, language):
             for text, kind, weight in labelled(name):
                 if text not in known and bool(CHINESE.search(text)) == (language == "chinese"):
                     known.add(text)
@@ -115,6 +123,12 @@ def messages(language: str) -> Iterator[Message]:
     for row in (*table.rules, *table.vetoes):
         for example in row.examples:
             yield Message("rules", (normalized(example),), row.kind, 1)
+
+
+def sets_of(author: str, language: str) -> list[str]:
+    """Return the sets of an author that train a language."""
+    alone = CHINESE_ALONE.get(author, []) if language == "chinese" else []
+    return [*AUTHORS.get(author, []), *alone]
 
 
 def labelled(name: str) -> Iterator[tuple[str, str | None, float]]:
@@ -314,7 +328,7 @@ def seen_without_their_author(language: str) -> Iterator[Seen]:
 
 def seen_of(author: str, language: str, made: Weights) -> Iterator[Seen]:
     """Yield the messages of an author, scored by some weights."""
-    for name in AUTHORS[author]:
+    for name in sets_of(author, language):
         if not name.startswith(("extraction", "vetoes")):
             continue
         for text, kind, _ in labelled(name):
@@ -388,6 +402,8 @@ def leave_one_out(seen: Sequence[Seen]) -> Iterator[tuple[str, list[tuple[float,
     for author in FRESH:
         weights = decision_of([one for one in seen if one.author != author])
         own = [one for one in seen if one.author == author]
+        if not own:
+            continue
         yield author, [(odds_of(one, weights), one.kind is not None) for one in own]
 
 
