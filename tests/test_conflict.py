@@ -53,6 +53,8 @@ def test_labelled_pairs(half: str, recall: float) -> None:
         ("I sing tenor in the choir", "they've moved me to baritone", "likely:voice"),
         ("装修预算三万", "预算压到两万", "likely:money"),
         ("User uses vim", "vim crashed again", "unrelated"),
+        ("User has a dog", "the dog is off to the vet", "unrelated"),
+        ("User takes metformin", "off the metformin", "denied"),
         ("The web app uses Postgres", "The mobile app moved from Postgres to SQLite", "unrelated"),
         ("Meeting room A seats 6", "Meeting room B seats 12", "unrelated"),
         ("Thing number 3", "Thing number 4", "unrelated"),

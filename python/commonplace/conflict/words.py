@@ -49,7 +49,10 @@ OPPOSITES = [
     (re.compile(rf"(?:\b(?:{bad})\b)" if bad.isascii() else bad), good)
     for bad, good in [
         ("dislikes?|hates?|detests?|loathes?|can not stand", "not like"),
-        ("disabled|turned off|switched off|deactivated|off", "not enabled"),
+        (
+            r"disabled|turned off|switched off|deactivated|off(?! (?:to|for|at|sick)\b)",
+            "not enabled",
+        ),
         ("turned on|switched on|activated|on(?=$)", "enabled"),
         ("forbidden|prohibited|disallowed|banned", "not allowed"),
         ("optional", "not required"),
