@@ -147,7 +147,7 @@ fn by(stats: &CollectionStats, request: &SearchRequest) -> SearchRequest {
 fn ranked(documents: &[Arc<EngineDocument>], request: &SearchRequest) -> Hits {
     let query = Query::parse(&request.query).unwrap();
     let stats = request.stats.as_deref();
-    let wanted = Wanted { limit: request.limit, unit: request.unit, stats };
+    let wanted = Wanted { limit: request.limit, unit: request.unit, stats, ..Wanted::default() };
     rank(documents, &query, &request.filter, wanted, &Weights::default(), &|| false).unwrap()
 }
 

@@ -180,7 +180,7 @@ fn check(
     Ok(())
 }
 
-const WORDS: [&str; 40] = [
+const WORDS: [&str; 43] = [
     "run",
     "das Haus ist nicht",
     "running",
@@ -198,7 +198,10 @@ const WORDS: [&str; 40] = [
     "标准输出",
     "straße",
     "v1.2.3",
+    "when did",
     "C++",
+    "yesterday",
+    "how long 1999",
     "tea",
     "tea_pot",
     "Tea",

@@ -150,6 +150,28 @@ fn a_message_is_rescored_by_its_session() {
     assert!(explained.session > 0.0);
 }
 
+/// Of two messages that hold the query alike, the one with a time comes first where the query asks when.
+#[test]
+fn a_query_that_asks_when_finds_what_tells_a_time() {
+    let memory = TestRoot::new();
+    let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    memory.put(
+        "messages.jsonl",
+        [line("we saw the concert outside"), line("we saw the concert yesterday")].concat(),
+    );
+    let store = memory.open(false);
+    let first = |query| ask(&store, query).hits[0].first_line;
+    assert_eq!(first("the concert"), 1);
+    assert_eq!(first("when was the concert"), 2);
+    assert_eq!(first("what happened when the concert began"), 1, "this asks for something else");
+    for (unit, line) in [(Unit::Message, 1), (Unit::Turn, 1), (Unit::Message, 2), (Unit::Turn, 2)] {
+        let citation = format!("messages.jsonl#L{line}");
+        let explained = store.explain("when was the concert", &citation, unit, &|| false).unwrap();
+        let is_said = explained.text.contains("no time is told");
+        assert_eq!(is_said, line == 1, "{unit:?} {}", explained.text);
+    }
+}
+
 /// A context adds to a score and not to document frequencies: what every second message says is
 /// beside all of them, and still no stop word.
 #[test]

@@ -195,7 +195,7 @@ impl World {
                     self.passes(filter, &self.catalog.docs[document as usize])
                 });
                 for limit in [1, 10, 47, 1000, 1 << 40] {
-                    let depth = limit.max(session_rescore::WINDOW).min(passing.len());
+                    let depth = limit.max(Unit::Message.window()).min(passing.len());
                     let mut expected: Vec<Scored> = passing[..depth]
                         .iter()
                         .map(|&(sum, document)| {
@@ -204,9 +204,13 @@ impl World {
                         })
                         .collect();
                     if self.catalog.index.docs_with_field(Field::Speaker) > 0 {
-                        session_rescore::rescore(&self.catalog, &mut expected, |document| {
-                            scorer.share(document)
-                        });
+                        let window = Unit::Message.window();
+                        session_rescore::rescore(
+                            &self.catalog,
+                            &mut expected,
+                            window,
+                            |document| scorer.share(document),
+                        );
                     }
                     expected.truncate(limit);
                     let mut text = |document| self.text(document);

@@ -241,7 +241,7 @@ fn a_turn_is_explained_behind_the_best_and_where_both_halves_are_alike() {
     let memory = TestRoot::new();
     // each is a turn by itself, and a short question; alike, so the last are behind the window
     let asks = json!({"role": "user", "name": "Ann", "content": "Is the oven cold?"});
-    memory.put("s/asks.jsonl", format!("{asks}\n").repeat(30));
+    memory.put("s/asks.jsonl", format!("{asks}\n").repeat(40));
     let store = memory.open(false);
     let hits = turns(&store, "oven");
     assert_eq!(hits.len(), 30);
@@ -252,11 +252,11 @@ fn a_turn_is_explained_behind_the_best_and_where_both_halves_are_alike() {
     }
     let first = assert_adds_up(&store, "s/asks.jsonl#L2-L2");
     assert!(first.contains("only a short question"), "{first}");
-    let last = assert_adds_up(&store, "s/asks.jsonl#L29-L29");
+    let last = assert_adds_up(&store, "s/asks.jsonl#L39-L39");
     assert!(!last.contains("rescoring") && !last.contains("short question"), "{last}");
     assert!(last.contains("behind the best 20"), "{last}");
-    let last = assert_adds_up(&store, "s/asks.jsonl#L29");
-    assert!(last.contains("behind the best 20"), "{last}");
+    let last = assert_adds_up(&store, "s/asks.jsonl#L39");
+    assert!(last.contains("behind the best 30"), "{last}");
     let memory = TestRoot::new();
     memory.put("s/echo.jsonl", said("user", "oven") + &said("assistant", "oven"));
     assert_adds_up(&memory.open(false), "s/echo.jsonl#L1-L2");

@@ -20,7 +20,7 @@ SPELLED = "wevd"
 MAX_WORDS = 256
 LANGUAGES = language_names()
 # Best messages that may be shown
-WINDOW = 20
+WINDOW = 30
 # Rows with a rare name that are looked at first, for each that is wanted
 RARE = 4
 # The most that tantivy gives for a name of weight 1: that of its BM25 for the shortest row in which

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Unit = Literal["turn", "message"]
 
-# Best messages and turns that the core ranks by their neighbours
+# Best turns that the core ranks by their neighbours; 30 messages are always among the candidates
 WINDOW = 20
 # Candidates for each hit that is asked for beyond the window
 PER_HIT = CANDIDATES // WINDOW

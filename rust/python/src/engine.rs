@@ -470,7 +470,12 @@ pub fn rank_candidates(
 ) -> PyResult<Hits> {
     let weights = weights_or_default(weights);
     let documents = shared(&documents);
-    let wanted = Wanted { limit: limit.into(), unit: unit.0, stats: Some(&stats.stats) };
+    let wanted = Wanted {
+        limit: limit.into(),
+        unit: unit.0,
+        stats: Some(&stats.stats),
+        ..Wanted::default()
+    };
     let (query, filter) = (&names.names.query, &filter.filter);
     let ranked = detached(py, |interrupt| {
         candidates::rank(&documents, query, filter, wanted, &weights, interrupt)

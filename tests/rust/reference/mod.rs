@@ -314,10 +314,11 @@ impl Reference {
         };
         let mut rescored: BTreeMap<Position, f64> =
             found.iter().map(|(best, _, turn)| (best.clone(), score(best, turn))).collect();
-        self.rescore_by(&mut rescored, |place| {
+        self.rescore_by(&mut rescored, 20, |place| {
             let is_alone = |turn: &[Position]| turn.len() == 1 && turn[0] == *place;
             let is_turn = found.iter().any(|(_, _, turn)| is_alone(turn));
-            if is_turn { self.question_share(place) } else { 1.0 }
+            let shares = || self.question_share(place) * self.time_share(query, place);
+            if is_turn { shares() } else { 1.0 }
         });
         let by_first = found.iter().map(|(best, _, turn)| (turn[0].clone(), rescored[best]));
         let mut all: BTreeMap<Position, f64> = by_first.collect();
@@ -339,11 +340,12 @@ impl Reference {
         prompt.max(reply) + 0.3 * prompt.min(reply)
     }
 
-    /// Rescores messages among the best twenty by their neighbours, their session and their
+    /// Rescores messages among the best thirty by their neighbours, their session and their
     /// speaker, as `session_rescore.rs` does.
     pub fn rescore(&self, query: &str, scores: &mut BTreeMap<Position, f64>) {
-        self.rescore_by(scores, |place| {
-            self.speaker_share(query, place) * self.question_share(place)
+        self.rescore_by(scores, 30, |place| {
+            let shares = self.speaker_share(query, place) * self.question_share(place);
+            shares * self.time_share(query, place)
         });
     }
 
@@ -391,10 +393,32 @@ impl Reference {
         if asks && document.lengths[0] <= 15 { 0.75 } else { 1.0 }
     }
 
-    fn rescore_by(&self, scores: &mut BTreeMap<Position, f64>, share: impl Fn(&Position) -> f64) {
+    /// 0.85 for a message without a time, where the query asks when.
+    fn time_share(&self, query: &str, place: &Position) -> f64 {
+        let document = &self.documents[place];
+        let words = |text: &str| -> Vec<String> {
+            let lower = text.to_lowercase();
+            lower.split(|c: char| !c.is_alphanumeric() && c != ':').map(str::to_owned).collect()
+        };
+        let query = format!(" {} ", words(query).join(" "));
+        let asks = TIME_QUESTIONS.lines().any(|phrase| query.contains(&format!(" {phrase} ")));
+        let is_time = |word: &String| {
+            let is_year = word.parse().is_ok_and(|year: u32| (1800..2100).contains(&year));
+            TIME_WORDS.lines().any(|known| known == word) || is_year
+        };
+        let tells = words(&document.text).iter().any(is_time);
+        if asks && !tells && !document.role.is_empty() { 0.85 } else { 1.0 }
+    }
+
+    fn rescore_by(
+        &self,
+        scores: &mut BTreeMap<Position, f64>,
+        window: usize,
+        share: impl Fn(&Position) -> f64,
+    ) {
         let mut best: Vec<(Position, f64)> = scores.iter().map(|(p, s)| (p.clone(), *s)).collect();
         best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        best.truncate(20);
+        best.truncate(window);
         let score_of: HashMap<Position, f64> = best.iter().cloned().collect();
         let lines_around = |place: &Position| -> Vec<(Position, bool, u32)> {
             let file = self.documents.iter().filter(|((path, _), _)| *path == place.0);
@@ -476,6 +500,9 @@ fn in_question(query: &str) -> Vec<bool> {
     in_question.into_iter().map(|asks| asks && !all).collect()
 }
 
+const TIME_QUESTIONS: &str =
+    include_str!("../../../rust/core/src/text/language/words/time_questions_en.txt");
+const TIME_WORDS: &str = include_str!("../../../rust/core/src/text/language/words/time_en.txt");
 const ROLES: [&str; 11] = [
     "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
     "function",

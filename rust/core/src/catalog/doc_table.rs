@@ -51,7 +51,8 @@ pub struct SectionMeta {
     pub level: u8,
     /// 1 if it has keywords or a category, which hold for the sections below as well.
     pub inheritable: u8,
-    /// [`HAS_REFERENCE`] and [`HAS_DEFINITION`]; of a message [`ASKS`] and [`ENDS_ASKING`].
+    /// [`HAS_REFERENCE`] and [`HAS_DEFINITION`]; of a message [`ASKS`],
+    /// [`ENDS_ASKING`] and [`TELLS_TIME`].
     pub flags: u8,
 }
 
@@ -64,6 +65,8 @@ pub const ASKS: u8 = 4;
 /// A person with a name said it, and its last word stands before a question mark: somebody else
 /// answers. The prompt of an assistant tells something even where it asks.
 pub const ENDS_ASKING: u8 = 8;
+/// The message has a word of time, a year or a time of day.
+pub const TELLS_TIME: u8 = 16;
 
 /// [`DocMeta::time`] of a document without one.
 pub const NO_TIME: i64 = i64::MIN;
@@ -129,7 +132,7 @@ impl DocValidator {
         let Some(&(_, size, transcript)) = self.files.get(place) else { return false };
         // what only the other kind has
         let (other, known_flags) = match transcript {
-            true => ([doc.trail, doc.category], ASKS | ENDS_ASKING),
+            true => ([doc.trail, doc.category], ASKS | ENDS_ASKING | TELLS_TIME),
             false => ([doc.role, doc.session], HAS_REFERENCE | HAS_DEFINITION),
         };
         doc.file as usize == place

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::doc_table::{ASKS, ENDS_ASKING, SectionMeta};
+use crate::catalog::doc_table::{ASKS, ENDS_ASKING, SectionMeta, TELLS_TIME};
 use crate::catalog::extract::{Corpus, IndexInput};
 use crate::index::bm25f::Field;
 use crate::index::dictionary::word_counts::CountedText;
 use crate::messages::message::{self, Message, ParsedLine};
+use crate::text::language::tells_time;
 use crate::text::question::asks;
 use crate::text::time;
 
@@ -119,7 +120,7 @@ impl MessageInputs {
             session: message.session.clone().unwrap_or_default(),
             section_meta: SectionMeta {
                 starts: u8::from(message.is_prompt),
-                flags: question_flags(self.corpus.text(message), message.name.is_some()),
+                flags: message_flags(self.corpus.text(message), message.name.is_some()),
                 ..SectionMeta::default()
             },
             ..IndexInput::default()
@@ -144,12 +145,13 @@ impl MessageInputs {
     }
 }
 
-fn question_flags(text: &str, is_named: bool) -> u8 {
-    match asks(text) {
+fn message_flags(text: &str, is_named: bool) -> u8 {
+    let asks = match asks(text) {
         (false, _) => 0,
         (true, ends) if ends && is_named => ASKS | ENDS_ASKING,
         (true, _) => ASKS,
-    }
+    };
+    if tells_time(text) { asks | TELLS_TIME } else { asks }
 }
 
 /// Returns whether a time is written for machines: nobody asks for it in its letters, and with its

@@ -7,7 +7,6 @@
 use crate::index::bm25f::Field;
 use crate::search::query_concept::QueryConcept;
 use crate::search::scoring::QueryScorer;
-use crate::search::session_rescore::question_share;
 
 /// What is left of the score of a message that another one said.
 pub(super) const OTHER_SPEAKER: f32 = 0.75;
@@ -15,21 +14,13 @@ pub(super) const OTHER_SPEAKER: f32 = 0.75;
 const ASSISTANT: &str = "assistant";
 
 impl QueryScorer<'_> {
-    /// Returns what is left of the score of a document when the best are rescored.
-    pub fn share(&self, document: u32) -> f32 {
-        self.speaker_share(document) * question_share(self.catalog, document)
-    }
-
-    /// Returns what is left of the score of a document: [`OTHER_SPEAKER`] for a message of the
-    /// assistant, where the query is about the user, or of somebody else, where it names speakers.
-    pub(super) fn speaker_share(&self, document: u32) -> f32 {
-        let row = &self.catalog.docs[document as usize];
-        if row.role == 0 {
-            return 1.0;
-        }
-        let is_other = self.is_about_asker && self.catalog.labels.text(row.role) == ASSISTANT
-            || self.names_speakers() && !self.is_said_by_named(document);
-        if is_other { OTHER_SPEAKER } else { 1.0 }
+    /// Says whether a document is a message of the assistant, where the query is about the user, or of
+    /// somebody else, where it names speakers.
+    pub(super) fn is_of_other_speaker(&self, document: u32) -> bool {
+        let role = self.catalog.docs[document as usize].role;
+        role != 0
+            && (self.is_about_asker && self.catalog.labels.text(role) == ASSISTANT
+                || self.names_speakers() && !self.is_said_by_named(document))
     }
 
     fn names_speakers(&self) -> bool {

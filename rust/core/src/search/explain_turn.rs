@@ -8,14 +8,14 @@ use crate::error::{Interrupt, Result};
 use crate::filter::SearchFilter;
 use crate::index::dictionary::expansion::Expander;
 use crate::search::asked_speaker::OTHER_SPEAKER;
-use crate::search::explanation::{ANOTHER_SPEAKER, Explanation, WordScore};
+use crate::search::explanation::{Explanation, WordScore};
 use crate::search::phrase::QueryPhrases;
 use crate::search::query::Query;
 use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
 use crate::search::search;
-use crate::search::session_rescore::WINDOW;
+use crate::search::shares::{ANOTHER_SPEAKER, Shares};
 use crate::search::turn_rescore::OTHER;
 use crate::search::turns::{Turn, TurnFinder, Unit};
 
@@ -38,10 +38,11 @@ pub fn explain_turn(
     let finder = TurnFinder::new(catalog);
     let scored =
         scorer.score_turn_of(&finder, document, &mut |message| phrases.accept(message, text));
-    // the best twenty show how all are rescored, and the next one how those behind it are scaled
-    let (filter, wanted) = (SearchFilter::default(), (WINDOW + 1, Unit::Turn));
+    // the best show how all are rescored, and the next one how those behind it are scaled
+    let window = Unit::Turn.window();
+    let (filter, wanted) = (SearchFilter::default(), (window + 1, Unit::Turn));
     let found = search(catalog, expander, query, &filter, wanted, text, interrupt)?;
-    let behind = found.ranked.get(WINDOW).map(|first| {
+    let behind = found.ranked.get(window).map(|first| {
         let mut score_of = |message| {
             scorer.best_message_score(&finder, message, &mut |one| phrases.accept(one, text))
         };
@@ -49,14 +50,14 @@ pub fn explain_turn(
     });
     let put_behind = |explanation: &mut Explanation| {
         if let Some(behind) = behind.filter(|behind| *behind > 0.0) {
-            explanation.put_behind(behind);
+            explanation.put_behind(behind, window);
         }
     };
     let Some(turn) = scored else {
         let mut explanation = scorer.explain(document);
-        let mut window = found.ranked.iter().take(WINDOW);
-        match window.find(|scored| scored.document == document) {
-            Some(rescored) => explanation.rescore(rescored.score, 1.0, 1.0),
+        let mut rescored = found.ranked.iter().take(window);
+        match rescored.find(|scored| scored.document == document) {
+            Some(rescored) => explanation.rescore(rescored.score, Shares::ALL),
             None => put_behind(&mut explanation),
         }
         return Ok(explanation);
@@ -83,7 +84,7 @@ pub fn explain_turn(
         let line = catalog.docs[message as usize].line;
         let of_words = alone.score;
         let _ = writeln!(lines, "{weighted:.4} = {what}, line {line}: {of_words:.4} of its words");
-        if scorer.speaker_share(message) < 1.0 {
+        if scorer.is_of_other_speaker(message) {
             let _ = writeln!(lines, "    × {OTHER_SPEAKER} = {ANOTHER_SPEAKER}");
         }
         lines.extend(alone.text.lines().map(|line| format!("    {line}\n")));
@@ -96,11 +97,9 @@ pub fn explain_turn(
     let score = turn.score;
     let mut explanation = Explanation { score, words, text: lines, ..Explanation::default() };
     let is_it = |found: &Option<Turn>| found.as_ref().is_some_and(|it| it.first == turn.turn.first);
-    let place = found.turns.iter().take(WINDOW).position(is_it);
+    let place = found.turns.iter().take(window).position(is_it);
     match place.and_then(|at| found.ranked.get(at)) {
-        Some(rescored) => {
-            explanation.rescore(rescored.score, 1.0, turn.turn.question_share(catalog));
-        }
+        Some(rescored) => explanation.rescore(rescored.score, scorer.shares_of_turn(&turn.turn)),
         None => put_behind(&mut explanation),
     }
     Ok(explanation)

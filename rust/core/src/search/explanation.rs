@@ -3,12 +3,8 @@
 use std::fmt::Write;
 
 use crate::index::bm25f::Field;
-use crate::search::asked_speaker::OTHER_SPEAKER;
 use crate::search::scoring::QueryScorer;
-use crate::search::session_rescore::{QUESTION_SHARE, WINDOW};
-
-/// What is said of a message of which less counts.
-pub(super) const ANOTHER_SPEAKER: &str = "the query asks about another speaker";
+use crate::search::shares::Shares;
 
 /// How the score of a section, a message or a turn comes about.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,21 +39,17 @@ impl Explanation {
     /// is then that of the new score.
     ///
     /// # Arguments
-    /// * `speaker` and `question`: what is left of it for its speaker and for being a question.
-    pub(super) fn rescore(&mut self, rescored: f32, speaker: f32, question: f32) {
-        let by = rescored / (speaker * question) - self.score;
+    /// * `shares`: what is left of it for what it does not tell.
+    pub(super) fn rescore(&mut self, rescored: f32, shares: Shares) {
+        let share = shares.product();
+        let by = rescored / share - self.score;
         // writing to a String cannot fail; what is less comes of rounding the shares
         if by > 8.0 * f32::EPSILON * self.score {
             let what = "session rescoring (neighbours, question before it, session)";
             let _ = writeln!(self.text, "{by:.4} = {what}");
-            self.session = by * speaker * question;
+            self.session = by * share;
         }
-        if speaker < 1.0 {
-            let _ = writeln!(self.text, "× {OTHER_SPEAKER} = {ANOTHER_SPEAKER}");
-        }
-        if question < 1.0 {
-            let _ = writeln!(self.text, "× {QUESTION_SHARE} = only a short question");
-        }
+        shares.explain(&mut self.text);
         let left = if self.score > 0.0 { (rescored - self.session) / self.score } else { 1.0 };
         self.words.iter_mut().for_each(|word| word.score *= left);
         self.score = rescored;
@@ -65,14 +57,14 @@ impl Explanation {
 
     /// Explains the score of what stands behind the best, which were rescored: there the order is
     /// that of the best messages, and the scores are scaled to stay below those of the best.
-    pub(super) fn put_behind(&mut self, score: f32) {
+    pub(super) fn put_behind(&mut self, score: f32, window: usize) {
         if self.score <= 0.0 {
             return;
         }
         let factor = score / self.score;
         if (factor - 1.0).abs() > 8.0 * f32::EPSILON {
             // writing to a String cannot fail
-            let _ = writeln!(self.text, "× {factor:.4} = behind the best {WINDOW}");
+            let _ = writeln!(self.text, "× {factor:.4} = behind the best {window}");
         }
         self.words.iter_mut().for_each(|word| word.score *= factor);
         self.score = score;

@@ -16,6 +16,7 @@ mod query_stats;
 pub mod result;
 pub mod scoring;
 pub mod session_rescore;
+mod shares;
 mod term_bounds;
 pub mod term_names;
 mod turn_rescore;
@@ -37,7 +38,7 @@ use crate::search::query::Query;
 use crate::search::query_plan::plan;
 use crate::search::result::SearchResult;
 use crate::search::scoring::{DocPredicate, QueryScorer};
-use crate::search::session_rescore::{question_share, rescore};
+use crate::search::session_rescore::rescore;
 use crate::search::turns::{TurnFinder, Unit};
 use crate::text::language::readings::LanguageId;
 
@@ -50,11 +51,13 @@ pub struct Wanted<'a> {
     pub unit: Unit,
     /// The statistics to score by, where the catalog is a part of a larger collection.
     pub stats: Option<&'a CollectionStats>,
+    /// Whether messages keep their own scores, and are not rescored by those around them.
+    pub by_own_scores: bool,
 }
 
 impl From<(usize, Unit)> for Wanted<'_> {
     fn from((limit, unit): (usize, Unit)) -> Self {
-        Self { limit, unit, stats: None }
+        Self { limit, unit, ..Self::default() }
     }
 }
 
@@ -74,7 +77,7 @@ pub fn search<'a>(
     text: &mut dyn FnMut(u32) -> Option<String>,
     interrupt: Interrupt<'_>,
 ) -> Result<SearchResult> {
-    let Wanted { limit, unit, stats } = wanted.into();
+    let Wanted { limit, unit, stats, by_own_scores } = wanted.into();
     let finder = TurnFinder::new(catalog);
     let mut result = SearchResult { notes: query.notes.clone(), ..SearchResult::default() };
     let filter = DocFilter::new(filter, catalog);
@@ -90,14 +93,14 @@ pub fn search<'a>(
     let scorer = QueryScorer::new(catalog, allows, interrupt).by(stats).within(blocks);
     let mut scorer = scorer.requiring(requires).grouped(by_turn);
     plan(&mut scorer, catalog, expander, query, &mut result)?;
-    let rescored = limit > 0 && has_speakers(catalog);
-    let depth = if rescored { limit.max(session_rescore::WINDOW) } else { limit };
+    let rescored = limit > 0 && !by_own_scores && has_speakers(catalog);
+    let depth = if rescored { limit.max(unit.window()) } else { limit };
     let mut accept = |document| phrases.accept(document, text);
     result.ranked = best(&scorer, depth, &mut accept)?;
     if let Some(finder) = by_turn {
         scorer.rank_turns(finder, &mut accept, &mut result);
     } else if rescored {
-        rescore(catalog, &mut result.ranked, |document| scorer.share(document));
+        rescore(catalog, &mut result.ranked, unit.window(), |document| scorer.share(document));
     }
     scorer.rate_confidence(&mut result);
     result.ranked.truncate(limit);
@@ -143,16 +146,15 @@ pub fn explain(
     }
     let phrases = QueryPhrases::new(query, catalog, expander, scorer.interrupt)?;
     let mut accept = |document| phrases.accept(document, text);
-    let mut best = best(&scorer, session_rescore::WINDOW + 1, &mut accept)?;
-    let behind = best.get(session_rescore::WINDOW).map(|first| first.score);
-    rescore(catalog, &mut best, |document| scorer.share(document));
-    let window = best.iter().take(session_rescore::WINDOW);
-    if let Some(rescored) = window.into_iter().find(|scored| scored.document == document) {
-        let (speaker, question) =
-            (scorer.speaker_share(document), question_share(catalog, document));
-        explanation.rescore(rescored.score, speaker, question);
+    let window = Unit::Message.window();
+    let mut best = best(&scorer, window + 1, &mut accept)?;
+    let behind = best.get(window).map(|first| first.score);
+    rescore(catalog, &mut best, window, |document| scorer.share(document));
+    let mut among = best.iter().take(window);
+    if let Some(rescored) = among.find(|scored| scored.document == document) {
+        explanation.rescore(rescored.score, scorer.shares(document));
     } else if let Some((last, first)) = best.last().zip(behind.filter(|first| *first > 0.0)) {
-        explanation.put_behind(explanation.score * (last.score / first));
+        explanation.put_behind(explanation.score * (last.score / first), window);
     }
     Ok(explanation)
 }

@@ -10,7 +10,7 @@ use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
 use crate::text::language::readings::{Reading, bare};
 use crate::text::query_terms::{language_of, query_terms};
-use crate::text::question::is_about_asker;
+use crate::text::question::{asks_when, is_about_asker};
 
 /// The additional weight of the words of a question, where the query has other sentences too.
 const QUESTION_WEIGHT: f32 = 0.5;
@@ -75,6 +75,7 @@ fn add_words(
 ) {
     let languages = scorer.stats.languages();
     let own = words.iter().filter(|(_, weight)| *weight >= 1.0).map(|&(text, _)| text);
+    scorer.asks_when = asks_when(own.clone());
     scorer.is_about_asker = is_about_asker(own, language_of(words, &languages));
     let mut terms = query_terms(words, &languages, |word| index.lexicon().stem(word));
     if terms.len() > MAX_TERMS {

@@ -38,6 +38,8 @@ pub struct QueryScorer<'a> {
     pub(super) asked: f32,
     /// Whether the query is about the one who asks it.
     pub(super) is_about_asker: bool,
+    /// Whether it asks when something was.
+    pub(super) asks_when: bool,
     /// The words of the query that no document holds.
     pub(super) unknown: Vec<String>,
     by_concept: FxHashMap<u32, usize>,
@@ -85,6 +87,7 @@ impl<'a> QueryScorer<'a> {
             concepts: Vec::new(),
             asked: 0.0,
             is_about_asker: false,
+            asks_when: false,
             unknown: Vec::new(),
             by_concept: FxHashMap::default(),
             absent: FxHashMap::default(),

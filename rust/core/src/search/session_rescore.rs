@@ -12,18 +12,14 @@
 //!              them is of an assistant
 //! score(m) = (sum(m) + ¼ (best sum of the session − sum(m))) · shares
 //! ```
-//! The answer to a question often has none of its words. The shares are below 1 for what somebody
-//! else said than the query asks about ([`asked_speaker`](crate::search::asked_speaker)), and for a
-//! short question, which has the words of the query but tells nothing.
+//! The answer to a question often has none of its words. The shares are below 1 for what a message
+//! does not tell ([`shares`](crate::search::shares)).
 
-use crate::catalog::doc_table::{ASKS, ENDS_ASKING};
+use crate::catalog::doc_table::ASKS;
 use crate::catalog::{Catalog, DocMeta};
 use crate::files::file_kind::FileKind;
-use crate::index::bm25f::Field;
 use crate::index::topk::collector::Scored;
 
-/// How many of the best documents are rescored. The others stay behind them.
-pub const WINDOW: usize = 20;
 /// The weights of the scores of messages that are two, three and four places away.
 const NEIGHBOUR_WEIGHTS: [f32; 3] = [0.1, 0.07, 0.05];
 /// Terms up to a neighbour, beyond which its score is not added.
@@ -33,13 +29,12 @@ const ANSWER_WEIGHT: f32 = 0.15;
 /// How far a score moves towards the best one of its session. The best score itself stays as it is,
 /// so messages do not gain over notes.
 const SESSION_PULL: f32 = 0.25;
-/// What is left of the score of a message that is only a question.
-pub(super) const QUESTION_SHARE: f32 = 0.75;
-/// Most terms of such a message.
-const MAX_QUESTION_TERMS: u16 = 15;
+/// How far away a message may be whose score is added.
+const FARTHEST: usize = 1 + NEIGHBOUR_WEIGHTS.len();
 
-/// A message with its position in its file.
+/// A message among the best with its position in its file.
 struct PlacedMessage<'a> {
+    rank: usize,
     row: &'a DocMeta,
     document: u32,
     position: usize,
@@ -47,29 +42,31 @@ struct PlacedMessage<'a> {
     is_prompt: bool,
 }
 
-/// Rescores the best documents, which are no more than [`WINDOW`], and sorts them again; none of
-/// those behind them gets a better score than they have.
+/// Rescores the best documents and sorts them again; none of those behind them gets a better score
+/// than they have.
 ///
 /// # Arguments
+/// * `window`: how many of the best; see [`Unit::window`](crate::search::turns::Unit::window).
 /// * `share`: what is left of the score of a document.
-pub fn rescore(catalog: &Catalog, ranked: &mut [Scored], share: impl Fn(u32) -> f32) {
-    let (best, behind) = ranked.split_at_mut(ranked.len().min(WINDOW));
-    let messages: Vec<Option<PlacedMessage<'_>>> =
-        best.iter().map(|scored| placed(catalog, scored)).collect();
-    let with_neighbours = |message: &PlacedMessage<'_>| -> f32 {
-        let others = messages.iter().flatten();
-        let neighbours = others.map(|other| weight(catalog, message, other) * other.score);
-        message.score + neighbours.sum::<f32>()
-    };
-    let sums: Vec<Option<f32>> =
-        messages.iter().map(|message| message.as_ref().map(with_neighbours)).collect();
-    for (at, scored) in best.iter_mut().enumerate() {
-        let (Some(message), Some(own)) = (&messages[at], sums[at]) else { continue };
-        let session = messages.iter().zip(&sums).filter_map(|(other, sum)| {
-            sum.filter(|_| other.as_ref().is_some_and(|other| in_one_session(message, other)))
-        });
-        let pulled = own + SESSION_PULL * (session.fold(own, f32::max) - own);
-        scored.score = pulled * share(scored.document);
+pub fn rescore(
+    catalog: &Catalog,
+    ranked: &mut [Scored],
+    window: usize,
+    share: impl Fn(u32) -> f32,
+) {
+    let (best, behind) = ranked.split_at_mut(ranked.len().min(window));
+    let placed = |(rank, scored)| placed(catalog, rank, scored);
+    let mut messages: Vec<PlacedMessage<'_>> = best.iter().enumerate().filter_map(placed).collect();
+    // those of a session together, neighbours side by side
+    messages.sort_unstable_by_key(|message| (message.session(), message.position));
+    for session in messages.chunk_by(|a, b| a.session() == b.session()) {
+        let sums: Vec<f32> =
+            (0..session.len()).map(|at| with_neighbours(catalog, session, at)).collect();
+        let highest = sums.iter().copied().fold(0.0, f32::max);
+        for (message, own) in session.iter().zip(sums) {
+            let pulled = own + SESSION_PULL * (highest - own);
+            best[message.rank].score = pulled * share(message.document);
+        }
     }
     best.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then_with(|| catalog.order(a.document, b.document))
@@ -87,33 +84,36 @@ fn put_behind(behind: &mut [Scored], least: f32) {
     }
 }
 
-/// Returns what is left of the score of a document: [`QUESTION_SHARE`] for a short question.
-pub(super) fn question_share(catalog: &Catalog, document: u32) -> f32 {
-    let row = &catalog.docs[document as usize];
-    let is_short = || catalog.index.lengths(document)[Field::Body as usize] <= MAX_QUESTION_TERMS;
-    if row.section_meta.flags & ENDS_ASKING > 0 && is_short() { QUESTION_SHARE } else { 1.0 }
-}
-
 /// Returns the message with its position; `None` for a section of a note.
-fn placed<'a>(catalog: &'a Catalog, scored: &Scored) -> Option<PlacedMessage<'a>> {
+fn placed<'a>(catalog: &'a Catalog, rank: usize, scored: &Scored) -> Option<PlacedMessage<'a>> {
     let row = &catalog.docs[scored.document as usize];
     if catalog.files[row.file as usize].kind != FileKind::Transcript {
         return None;
     }
     let position = catalog.place_in_transcript(scored.document)?;
     let is_prompt = row.section_meta.starts == 1;
-    Some(PlacedMessage { row, document: scored.document, position, score: scored.score, is_prompt })
+    let Scored { document, score } = *scored;
+    Some(PlacedMessage { rank, row, document, position, score, is_prompt })
 }
 
-fn in_one_session(a: &PlacedMessage<'_>, b: &PlacedMessage<'_>) -> bool {
-    (a.row.file, a.row.session) == (b.row.file, b.row.session)
-}
-
-/// Returns the weight of the score of `other` for a message.
-fn weight(catalog: &Catalog, message: &PlacedMessage<'_>, other: &PlacedMessage<'_>) -> f32 {
-    if !in_one_session(message, other) {
-        return 0.0;
+impl PlacedMessage<'_> {
+    fn session(&self) -> (u32, u32) {
+        (self.row.file, self.row.session)
     }
+}
+
+/// Returns the score of a message and what its neighbours add to it.
+fn with_neighbours(catalog: &Catalog, session: &[PlacedMessage<'_>], at: usize) -> f32 {
+    let message = &session[at];
+    let is_near =
+        |other: &&PlacedMessage<'_>| other.position.abs_diff(message.position) <= FARTHEST;
+    let before = session[..at].iter().rev().take_while(is_near);
+    let others = before.chain(session[at + 1..].iter().take_while(is_near));
+    message.score + others.map(|other| weight(catalog, message, other) * other.score).sum::<f32>()
+}
+
+/// Returns the weight of the score of `other`, of the same session, for a message.
+fn weight(catalog: &Catalog, message: &PlacedMessage<'_>, other: &PlacedMessage<'_>) -> f32 {
     let distance = message.position.abs_diff(other.position);
     if distance == 1 {
         let is_answer = other.position < message.position

@@ -1,7 +1,7 @@
 //! Rescoring of turns by their prompt and their reply, among the best by their best message.
 //!
 //! The best turns by their best message are exact (`index/topk/collector` keeps one message of
-//! each). The best [`WINDOW`] of them are then scored anew from all of their messages:
+//! each). The best twenty of them are then scored anew from all of their messages:
 //!
 //! ```text
 //! reply(q,T) = max over the messages m of the reply: w(m) · score′(q,m)
@@ -28,12 +28,13 @@ use crate::index::bm25f::Field;
 use crate::index::postings::reader::PostingList;
 use crate::index::topk::collector::{Scored, Scoring as _};
 use crate::index::topk::upper_bound::{from_fixed, to_fixed};
+use crate::search::asked_speaker::OTHER_SPEAKER;
 use crate::search::explanation::Explanation;
 use crate::search::query_concept::QueryConcept;
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
-use crate::search::session_rescore::{WINDOW, rescore};
-use crate::search::turns::{Turn, TurnFinder};
+use crate::search::session_rescore::rescore;
+use crate::search::turns::{Turn, TurnFinder, Unit};
 
 /// The weight of a message of a reply that is not its last.
 const NARRATION: f32 = 0.5;
@@ -73,15 +74,16 @@ impl QueryScorer<'_> {
             turns.insert(scored.document, found.turn);
             found.score
         };
+        let window = Unit::Turn.window();
         for (at, scored) in result.ranked.iter_mut().enumerate() {
             let score = score(scored);
-            scored.score = if at < WINDOW { score } else { scored.score };
+            scored.score = if at < window { score } else { scored.score };
         }
         // whose messages count is told message by message
         let share = |document: u32| {
-            turns.get(&document).map_or(1.0, |turn| turn.question_share(self.catalog))
+            turns.get(&document).map_or(1.0, |turn| self.shares_of_turn(turn).product())
         };
-        rescore(self.catalog, &mut result.ranked, share);
+        rescore(self.catalog, &mut result.ranked, window, share);
         result.turns = result.ranked.iter().map(|scored| turns.remove(&scored.document)).collect();
     }
 
@@ -151,7 +153,8 @@ impl QueryScorer<'_> {
         let mut most_said = f32::NEG_INFINITY;
         for message in messages {
             let (score, said) = self.score_message(lists, message, PRESENCE);
-            let score = score * self.speaker_share(message);
+            let speaker = if self.is_of_other_speaker(message) { OTHER_SPEAKER } else { 1.0 };
+            let score = score * speaker;
             if message == first && is_prompt {
                 prompt = score;
                 continue;

@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use crate::catalog::{Catalog, DocIds};
 use crate::files::file_kind::FileKind;
-use crate::search::session_rescore::question_share;
 
 /// The unit of an answer over transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,6 +17,17 @@ pub enum Unit {
     Turn,
 }
 
+impl Unit {
+    /// Returns how many of the best answers are rescored; the others stay behind them. A turn takes
+    /// longer, as all of its messages are scored.
+    pub fn window(self) -> usize {
+        match self {
+            Self::Message => 30,
+            Self::Turn => 20,
+        }
+    }
+}
+
 /// A turn that a search has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
@@ -27,13 +37,6 @@ pub struct Turn {
     pub last: u32,
     /// The message whose passage is shown.
     pub shown: u32,
-}
-
-impl Turn {
-    /// Returns what is left of its score: less of a short question that nobody has answered in it.
-    pub(super) fn question_share(&self, catalog: &Catalog) -> f32 {
-        if self.first == self.last { question_share(catalog, self.first) } else { 1.0 }
-    }
 }
 
 /// Finds the turns of documents; those found are kept.

@@ -203,6 +203,7 @@ impl Store {
                     limit: request.limit,
                     unit: request.unit,
                     stats: request.stats.as_deref(),
+                    ..Wanted::default()
                 },
                 _ => (request.limit, Unit::Message).into(),
             };

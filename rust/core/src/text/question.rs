@@ -1,7 +1,7 @@
-//! Questions: their marks, and the pronouns that tell whom they are about.
+//! Questions: their marks, the pronouns that tell whom they are about, and whether they ask when.
 
 use crate::text::language::readings::LanguageId;
-use crate::text::language::{Pronoun, is_unspaced, pronoun_in_run};
+use crate::text::language::{self, Pronoun, is_unspaced, pronoun_in_run};
 use crate::text::segmentation::{self, is_apostrophe};
 
 /// Question marks: of most scripts, full width, Arabic, Greek, Armenian.
@@ -42,6 +42,18 @@ pub fn is_about_asker<'t>(texts: impl Iterator<Item = &'t str>, language: Langua
     subject || first && !second
 }
 
+/// Says whether a query asks when something is, how long it takes, or how often it happens.
+pub fn asks_when<'t>(texts: impl Iterator<Item = &'t str>) -> bool {
+    let mut words = String::from(" ");
+    for text in texts {
+        segmentation::each(text, &mut |chunk| {
+            words.push_str(&chunk.to_lowercase());
+            words.push(' ');
+        });
+    }
+    language::asks_when(&words)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +69,21 @@ mod tests {
             ("", (false, false)),
         ] {
             assert_eq!(asks(text), told, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn questions_that_ask_when_are_told_by_their_phrases() {
+        for (text, told) in [
+            ("When did Ann move?", true),
+            ("Do you know, WHEN is it?", true),
+            ("how long was the trip", true),
+            ("What did I say when Ann moved?", false),
+            ("whenever I did it", false),
+            ("什么时候", false),
+            ("", false),
+        ] {
+            assert_eq!(asks_when(text.split(' ')), told, "{text:?}");
         }
     }
 

@@ -67,8 +67,8 @@ pub fn rank(
     Ok(answer)
 }
 
-/// Returns the candidates that are found, best first, as indices of `documents`: their ranking by
-/// message, for which no text is read but that of phrases.
+/// Returns the candidates that are found, best first, as indices of `documents`: by message and by
+/// their own scores, as turns are found. No text is read but that of phrases.
 ///
 /// # Errors
 /// As for [`rank`].
@@ -82,7 +82,8 @@ pub fn best_first(
 ) -> Result<Vec<usize>> {
     let Ok(filter) = restricted(query, filter)? else { return Ok(Vec::new()) };
     let candidates = Candidates::new(documents, weights);
-    let wanted = Wanted { limit: documents.len(), unit: Unit::Message, stats: Some(stats) };
+    let (limit, unit) = (documents.len(), Unit::Message);
+    let wanted = Wanted { limit, unit, stats: Some(stats), by_own_scores: true };
     let found = candidates.search(query, &filter, wanted, interrupt)?;
     let index = |document: u32| candidates.documents[document as usize].0;
     Ok(found.ranked.iter().map(|scored| index(scored.document)).collect())

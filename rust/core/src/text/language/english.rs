@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, Pronouns, snowball};
+use crate::text::language::{Language, Pronouns, TimeWords, snowball};
 
 pub(super) struct English;
 
@@ -15,6 +15,13 @@ impl Language for English {
 
     fn pronouns(&self) -> Pronouns {
         Pronouns { subject: "i", first: "my me myself", second: "you your yours" }
+    }
+
+    fn time_words(&self) -> TimeWords {
+        TimeWords {
+            questions: include_str!("words/time_questions_en.txt"),
+            words: include_str!("words/time_en.txt"),
+        }
     }
 
     fn stop_words(&self) -> &'static str {

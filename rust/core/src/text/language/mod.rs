@@ -26,6 +26,7 @@ mod southeast_asian;
 mod spanish;
 pub mod stems;
 mod table;
+mod time_words;
 mod turkish;
 mod vietnamese;
 mod vote_table;
@@ -38,10 +39,11 @@ use snowball_stemmers_rs::{Algorithm, Stemmer};
 use crate::text::segmentation::is_apostrophe;
 
 pub(super) use table::{
-    clitics, irregular_stems, is_proper_noun, is_stop_run, is_stop_word, is_unspaced, joins_next,
-    joins_previous, longest_stop_run, pronoun_in_run, runs_over_lines, stands_in_words,
+    asks_when, clitics, irregular_stems, is_proper_noun, is_stop_run, is_stop_word, is_unspaced,
+    joins_next, joins_previous, longest_stop_run, pronoun_in_run, runs_over_lines, stands_in_words,
 };
-pub use table::{extend, extension_id};
+pub use table::{extend, extension_id, tells_time};
+pub use time_words::TimeWords;
 
 /// The languages that are built in, in the order in which they are asked for a stem.
 const LANGUAGES: &[&dyn Language] = &[
@@ -235,6 +237,12 @@ pub trait Language: Sync {
     /// Returns the personal pronouns of the singular: what a query says of whom it is about.
     fn pronouns(&self) -> Pronouns {
         Pronouns::default()
+    }
+
+    /// Returns how a query asks when, and the words by which a text tells it; of a language without
+    /// them no query asks when.
+    fn time_words(&self) -> TimeWords {
+        TimeWords::default()
     }
 
     /// Says whether a line end may fall within a word of its unspaced script.

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::folding::fold;
+use crate::text::language::time_words::TimeTable;
 use crate::text::language::vote_table::VoteTable;
 use crate::text::language::{LANGUAGES, Language, Pronoun, Pronouns, SEPARATOR};
 
@@ -40,6 +41,7 @@ struct LanguageTable {
     pronouns: FxHashMap<&'static str, Pronoun>,
     told_pronouns: Vec<FxHashMap<&'static str, Pronoun>>,
     pronoun_runs: Vec<(&'static str, Pronoun)>,
+    time: TimeTable,
     extension_id: u64,
 }
 
@@ -115,6 +117,7 @@ impl LanguageTable {
             pronouns: spaced.iter().flat_map(|one| pronouns_of(*one)).collect(),
             told_pronouns: told.iter().map(|one| pronouns_of(*one).collect()).collect(),
             pronoun_runs: all().filter(|one| !is_spaced(one)).flat_map(pronouns_of).collect(),
+            time: TimeTable::of(all().map(|language| language.time_words())),
             told,
             spaced,
         }
@@ -133,7 +136,7 @@ fn id_of(languages: &[&dyn Language]) -> u64 {
         let joins = (language.joins_previous(), language.joins_next());
         let script = (script, joins, language.word_characters());
         let told = (language.code(), language.letters(), language.spells_by_accents());
-        (language.name(), words, spelled, script, told)
+        (language.name(), words, spelled, script, told, language.time_words())
     });
     xxh3_64(format!("{:?}", rules.collect::<Vec<_>>()).as_bytes())
 }
@@ -165,6 +168,16 @@ pub(super) fn pronoun(word: &str, number: u8) -> Option<Pronoun> {
 pub(in crate::text) fn pronoun_in_run(run: &str, each: &mut dyn FnMut(Pronoun)) {
     let found = table().pronoun_runs.iter().filter(|(word, _)| run.contains(word));
     found.for_each(|&(_, pronoun)| each(pronoun));
+}
+
+/// Says whether a text in lower case, with each word between spaces, asks when.
+pub(in crate::text) fn asks_when(words: &str) -> bool {
+    table().time.asks_when(words)
+}
+
+/// Says whether a text has a word of time of any language, a year or a time of day.
+pub fn tells_time(text: &str) -> bool {
+    table().time.tells_time(text)
 }
 
 /// Returns the languages that are told document by document.
