@@ -22,6 +22,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -274,6 +275,11 @@ def search(given: argparse.Namespace) -> None:
         measured("one tenant", [7] * given.queries)
         alone = [chosen.randrange(count) for _ in range(given.queries)]
         cpu = measured("any tenant, alone", alone)
+        if (given.folder / "root" / "tenants" / tenant_key(LARGE)).is_dir():
+            calls.tokens.append(Process(given.folder / "root").tokens.new(LARGE, "bench")[0])
+            measured("the large tenant", [count] * given.queries)
+            with asked(calls, count):
+                told("any tenant, while the large one is asked", calls.searches(alone, texts))
         if not given.searches + given.writes:
             return
         with attack(given, calls, "mixed") as done:
@@ -285,6 +291,25 @@ def search(given: argparse.Namespace) -> None:
         print(f"beside it in {took:.0f} s: {done()}")
         print(f"CPU of all: engine {spent[0]:.1f} s, service {spent[1]:.1f} s")
         print(f"CPU of as many searches alone: engine {cpu[0]:.1f} s, service {cpu[1]:.1f} s")
+
+
+@contextmanager
+def asked(calls: Calls, number: int) -> Iterator[None]:
+    """Search as one tenant, again and again over a connection of its own."""
+    over = threading.Event()
+
+    def ask() -> None:
+        own, texts = Calls(calls.port, calls.tokens), Texts()
+        while not over.is_set():
+            own.searches([number], texts)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def abuse(given: argparse.Namespace) -> None:
@@ -348,7 +373,7 @@ def rest(given: argparse.Namespace) -> None:
 
 
 def large(given: argparse.Namespace) -> None:
-    """Index one tenant of many messages, and measure its searches and those of the others."""
+    """Index one tenant of many messages; `search` asks it then, too."""
     texts = Texts()
     tokens_of(given)
     with engine(given) as (cluster, client):
