@@ -33,6 +33,7 @@ ROWS = [
     {"files", "progress"},
     {"sessions"},
     {"erasure"},
+    {"archival"},
     {"store"},
     {"entries", "extraction", "conflict"},
     {"recall"},

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from commonplace._core import CollectionStats, EngineDocument, QueryNames, SearchFilter
-    from commonplace.store import Store
+    from commonplace.archival import Archival
 
 # Best messages whose neighbours are candidates too, where a filter leaves messages out
 NEAR = 64
@@ -46,7 +46,7 @@ class ArchiveEngine:
         CommonplaceError: tantivy is not installed.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Archival) -> None:
         self._core = store._core  # noqa: SLF001
         self.weights = store._weights  # noqa: SLF001
         self._folder = store.root / ".commonplace" / FOLDER

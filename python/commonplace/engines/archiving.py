@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from commonplace._core import Hits, SearchFilter
+    from commonplace.archival import Archival
     from commonplace.settings import ArchiveRule
-    from commonplace.store import Store
     from commonplace.timestamps import When
 
 # The file that says which rule was applied last, and when; and how long that suffices: an hour less
@@ -66,7 +66,7 @@ class _Transcript:
 class Archive:
     """The archive of a store; safe to share between threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Archival) -> None:
         self._store = store
         self._engine: ArchiveEngine | None = None
         self._lock = Lock()
@@ -207,7 +207,8 @@ class Archive:
             if one.path not in held
         }
         # those for which the memory does not suffice are no sessions yet
-        skipped = {path for path, why in self._store.status().skipped if "memory limit" in why}
+        status = self._store._core.status()  # noqa: SLF001
+        skipped = {path for path, why in status.skipped if "memory limit" in why}
         if missing := skipped - there.keys():
             for entry in self._store.list():
                 if entry.path in missing and entry.kind == "transcript":
