@@ -23,6 +23,8 @@ import time
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 import commonplace
 from commonplace.engines.archive import ArchiveEngine
 
@@ -64,13 +66,15 @@ def generate(root: Path, messages: int) -> int:
     """Write sessions whose words are distributed as in a language; return the bytes said."""
     vocabulary = words(120_000)
     chance = random.Random(11)
-    ranks = [1 / (at + 2.7) for at in range(len(vocabulary))]
+    shares = np.cumsum([1 / (at + 2.7) for at in range(len(vocabulary))])
     said = 0
     for session in range(-(-messages // SESSION)):
         folder = root / f"sessions/p{session % 50}/2025-{session % 12 + 1:02}-{session:06}"
         folder.mkdir(parents=True)
         topic = chance.choices(vocabulary, k=30)
-        drawn = chance.choices(vocabulary, weights=ranks, k=SESSION * 18)
+        # as `chance.choices` does it, in a sixth of its time
+        points = np.array([chance.random() for _ in range(SESSION * 18)]) * shares[-1]
+        drawn = [vocabulary[at] for at in np.searchsorted(shares, points, side="right").tolist()]
         lines = []
         for at in range(min(SESSION, messages - session * SESSION)):
             own = drawn[18 * at : 18 * at + chance.randint(4, 18)] + chance.choices(topic, k=3)

@@ -16,6 +16,7 @@ import tantivy
 import commonplace
 from commonplace import QueryError, Store, cli
 from commonplace.engines.archive import ArchiveEngine
+from commonplace.engines.archive_list import VERSION
 from commonplace.engines.row_reader import RowReader
 from commonplace.errors import CommonplaceError
 from tests.test_refuse import run_with_mounts
@@ -131,6 +132,21 @@ def test_a_changed_file_is_indexed_in_memory_again(memory: Path) -> None:
         assert found(store, "horse zebra", archive="only") == []
         (memory / OLD).unlink()
         assert {path.partition("#")[0] for path, _ in found(store, "kettle")} == {NEW}
+
+
+def test_a_changed_file_is_counted_once(memory: Path, tmp_path: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old", "new"])
+        for text in ("A zebra drinks.", "A horse drinks."):
+            store.search("kettle")
+            with (memory / OLD).open("a") as file:
+                file.write(line(text, "old", "2025-01-02"))
+            hits = [(hit.citation, hit.score) for hit in store.search("kettle drinks")]
+            copy = tmp_path / f"without an archive, {text}"
+            shutil.copytree(memory, copy, ignore=shutil.ignore_patterns(".commonplace"))
+            with commonplace.open(copy) as alone:
+                assert hits == [(hit.citation, hit.score) for hit in alone.search("kettle drinks")]
+            store.archive(sessions=["old"])
 
 
 def test_what_is_forgotten_leaves_the_archive(memory: Path) -> None:
@@ -373,7 +389,8 @@ def test_messages_of_a_damaged_list_are_found(
         stat = (memory / path).stat()
         files[path] = FILE | {"id": number, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
     files[OLD] |= wrong
-    listed.write_text(json.dumps({"version": 2, "next": 3, "unfinished": False, "files": files}))
+    known = {"version": VERSION, "next": 3, "unfinished": False, "files": files}
+    listed.write_text(json.dumps(known))
     if not has_index:
         shutil.rmtree(listed.parent / "index")
     with commonplace.open(memory) as store:

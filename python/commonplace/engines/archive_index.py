@@ -33,11 +33,11 @@ LAST = 12 << 20
 # rows wait, of any size
 FLUSH = 4 << 20
 # The numbers of a row, as `archived_documents` takes them
-NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h")
+NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h", "c")
 # Names whose counts are kept
 MAX_COUNTS = 1 << 16
 
-Row = tuple[int, int, int, int, int, int, int, int]
+Row = tuple[int, int, int, int, int, int, int, int, int]
 
 
 class ArchiveIndex:

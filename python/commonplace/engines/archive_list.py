@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FOLDER = "archive"
 NAME = "files.json"
 # Of the layout of the rows: an index of another version is made again
-VERSION = 2
+VERSION = 3
 
 
 class ArchiveList:

@@ -416,14 +416,15 @@ pub fn archive_row_names(name: &str) -> Vec<String> {
     rows::row_names(name)
 }
 
-/// Numbers of a row of the archive: file, start, line, place, turn, run, terms before it, hash.
-pub type Row = (u64, u64, u32, u32, u32, u32, u32, u32);
+/// Numbers of a row of the archive: file, start, line, place, turn, run, terms before it, hash, and
+/// the length of its context.
+pub type Row = (u64, u64, u32, u32, u32, u32, u32, u32, u16);
 
 /// Returns where an archived document is, and in which file.
 pub fn archived_place(row: Row) -> (u64, ArchivedPlace) {
-    let (file, start, line, place, turn, session_run, terms_before, hash) = row;
+    let (file, start, line, place, turn, session_run, terms_before, hash, context_length) = row;
     let position = TranscriptPosition { place, turn, session_run, terms_before };
-    (file, ArchivedPlace { start, line, position, hash })
+    (file, ArchivedPlace { start, line, position, hash, context_length })
 }
 
 /// Returns the words that a query asks for, if it is given and asks for known ones.

@@ -38,14 +38,23 @@ impl Store {
     /// Returns the files in the list of the archive of which what is there does not count any more,
     /// for they have changed or are gone; sorted by path.
     ///
+    /// Each search asks for them. So where there are none, that is kept until a file or the list
+    /// changes.
+    ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
     pub fn no_longer_archived(&self, interrupt: Interrupt<'_>) -> Result<Vec<String>> {
         let state = self.refresh(interrupt)?;
-        let listed = state.main.archived.files().keys();
+        let (list, revision) = (&state.main.archived, state.main.changes.last());
+        let mut kept = self.all_archived.lock();
+        if kept.as_ref().is_some_and(|(at, seen)| *seen == revision && Arc::ptr_eq(at, list)) {
+            return Ok(Vec::new());
+        }
+        let listed = list.files().keys();
         let mut changed: Vec<String> =
             listed.filter(|path| !state.main.is_archived(path)).cloned().collect();
         changed.sort_unstable();
+        *kept = changed.is_empty().then(|| (list.clone(), revision));
         Ok(changed)
     }
 

@@ -129,6 +129,8 @@ pub struct Store {
     pub(crate) limit: MemoryLimit,
     /// The list of archived files as this process has read it.
     archived: Mutex<Arc<ArchivedFiles>>,
+    /// A list of which all files were as they were archived, and the last change of a file then.
+    all_archived: Mutex<Option<(Arc<ArchivedFiles>, u64)>>,
     pub(crate) gram_index_min_size: u64,
     pub(crate) gram_indexes: GramIndexThread,
     /// Whether changes were taken from the watch that may not be in the index: then the next call
@@ -187,6 +189,7 @@ impl Store {
             clock,
             limit,
             archived: Mutex::default(),
+            all_archived: Mutex::default(),
             gram_index_min_size,
             gram_indexes: GramIndexThread::default(),
             changes_unapplied: AtomicBool::new(false),

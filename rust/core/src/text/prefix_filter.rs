@@ -2,13 +2,15 @@
 //!
 //! A word can match a term only if it begins as the term or one of its forms does.
 
+use std::ops::Range;
+
 use once_cell::race::OnceBox;
 use rustc_hash::FxHashMap;
 
 use crate::text::language::han_variants::simplified;
 use crate::text::language::readings::{bare, sure_letters};
 use crate::text::language::{irregular_stems, is_unspaced};
-use crate::text::segmentation::{is_apostrophe, is_word};
+use crate::text::segmentation::{is_apostrophe, is_word, isolated_span};
 
 /// Bytes of a prefix that are compared.
 const PREFIX: usize = 8;
@@ -147,6 +149,17 @@ impl PrefixFilter {
             }
             at += 1;
         }
+    }
+
+    /// Returns the spans of a text in which a matching word may begin, in order. Each falls into the
+    /// same chunks alone as it does within all of the text.
+    pub fn spans<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            let span = isolated_span(text, done, self.next(text, done)?);
+            done = span.end;
+            Some(span)
+        })
     }
 
     fn may_match_at(&self, text: &str, at: usize) -> bool {

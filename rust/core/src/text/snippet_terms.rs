@@ -51,15 +51,7 @@ impl SnippetTerms {
 
     /// Says whether a text holds any of the terms.
     pub fn occur_in(&self, text: &str) -> bool {
-        let mut done = 0;
-        while let Some(at) = self.filter().next(text, done) {
-            let around = segmentation::isolated_span(text, done, at);
-            if !self.find_in(&text[around.clone()]).is_empty() {
-                return true;
-            }
-            done = around.end;
-        }
-        false
+        self.filter().spans(text).any(|span| !self.find_in(&text[span]).is_empty())
     }
 
     /// Returns where a text holds a term, or a word that has one for its stem.
@@ -84,17 +76,13 @@ impl SnippetTerms {
 
     /// Returns where a text holds terms, in order.
     pub(super) fn matches_in(&self, text: &str) -> Vec<TermMatch> {
-        let filter = self.filter();
         let mut cache = self.cache.lock();
         if cache.is_empty() {
             cache.reserve(64);
         }
         let mut matches = Vec::with_capacity(32);
-        let mut done = 0;
-        while let Some(at) = filter.next(text, done) {
-            let around = segmentation::isolated_span(text, done, at);
-            let (start, span) = (around.start, &text[around.clone()]);
-            done = around.end;
+        for span in self.filter().spans(text) {
+            let (start, span) = (span.start, &text[span]);
             let mut add = |found: &[TermMatch]| {
                 matches.extend(found.iter().map(|one| {
                     let bytes = start + one.bytes.start..start + one.bytes.end;

@@ -21,6 +21,7 @@ use crate::index::postings::tf_profiles::{TfProfiles, VariantCounts};
 use crate::text::language::detection::{DOCUMENT_MARGIN, vote_of};
 use crate::text::language::readings::{LanguageId, Reading, prefix_of};
 use crate::text::language::stems::stem;
+use crate::text::prefix_filter::PrefixFilter;
 use crate::text::segmentation;
 use crate::text::tokens::{self, Term, TermForm};
 
@@ -247,6 +248,22 @@ impl Lexicon {
         self.document.add_length(field, counted);
     }
 
+    /// Adds of such a text only the words that pass a filter, unless it was counted before. What it
+    /// adds to the length of the field tells nothing then.
+    pub(crate) fn add_filtered(
+        &mut self,
+        field: Field,
+        text: &str,
+        counted: &mut CountedText,
+        filter: &PrefixFilter,
+    ) {
+        // of syllables, also those that follow each other are terms
+        if counted.language == Some(self.language) || self.language.writes_syllables() {
+            return self.add_shared(field, text, counted);
+        }
+        filter.spans(text).for_each(|span| self.add(field, &text[span]));
+    }
+
     fn count_shared(&mut self, text: &str, counted: &mut CountedText) {
         if counted.language != Some(self.language) {
             self.end_field();
@@ -395,17 +412,14 @@ impl Lexicon {
     /// field where they are, and its lengths; begins the next.
     ///
     /// # Arguments
-    /// * `keeps`: says whether a concept is kept, in a field.
-    pub fn finish_words(
-        &mut self,
-        keeps: impl Fn(u32, Field) -> bool,
-    ) -> (Vec<(u32, Counts)>, Lengths) {
+    /// * `keeps`: says whether a concept is kept.
+    pub fn finish_words(&mut self, keeps: impl Fn(u32) -> bool) -> (Vec<(u32, Counts)>, Lengths) {
         self.end_field();
         self.add_marker();
         let mut places = FxHashMap::default();
         let mut words: Vec<(u32, Counts)> = Vec::new();
         for &FieldCount { word, count, field, .. } in self.document.words() {
-            if !keeps(self.entries[word as usize].concept, field) {
+            if !keeps(self.entries[word as usize].concept) {
                 continue;
             }
             let at = *places.entry(word).or_insert(words.len());

@@ -198,10 +198,14 @@ impl DocumentCounts {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
     use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+    use crate::text::language::SEPARATOR;
+    use crate::text::prefix_filter::PrefixFilter;
 
     /// Reads messages with their neighbours as context; `keeps` says whether each is counted once.
     fn read(messages: &[String], keeps: bool) -> (Vec<AnalyzedDocument>, Vec<String>) {
@@ -251,6 +255,58 @@ mod tests {
             let (kept, plain) = (read(&messages, true), read(&messages, false));
             prop_assert_eq!(kept.1.len(), plain.1.len());
             prop_assert_eq!(kept, plain);
+        }
+
+        /// Each word of the texts is asked for by its stem, or as it is where it has none.
+        #[test]
+        fn what_is_asked_for_counts_the_same_in_a_filtered_context(
+            texts in prop::collection::vec(
+                prop::collection::vec(
+                    prop::sample::select(vec![
+                        "run", "Running", "ran", "went", "goes", "don't", "e-mail", "src/run_go.rs", "USB-3",
+                        "Katze", "Kätzchen", "die", "ist nicht im Haus", "und Häuser", "gatos", "evlerinden",
+                        "no está en la casa", "l'été", "không có ở nhà", "the", "users", "getUserName",
+                        "数据库", "東京に行った", "дома", "нет", "３a", "\u{307}i", "#tag", "a.b@c.de",
+                    ]),
+                    0..12,
+                ),
+                2..4,
+            ),
+        ) {
+            let texts: Vec<String> = texts.iter().map(|words| words.join(" ")).collect();
+            let counts = |lexicon: &mut Lexicon, filter: Option<&PrefixFilter>| {
+                let add = |lexicon: &mut Lexicon| {
+                    lexicon.add(Field::Body, &texts[0]);
+                    for text in &texts[1..] {
+                        let counted = &mut CountedText::default();
+                        match filter {
+                            Some(filter) => lexicon.add_filtered(Field::Context, text, counted, filter),
+                            None => lexicon.add_shared(Field::Context, text, counted),
+                        }
+                    }
+                };
+                add(lexicon);
+                if lexicon.rereads() {
+                    add(lexicon);
+                }
+                let words = lexicon.finish_words(|_| true).0.into_iter();
+                let text = |word| lexicon.words.text(word).to_owned();
+                words.map(|(word, counts)| (text(word), counts)).collect::<BTreeMap<_, _>>()
+            };
+            let mut lexicon = Lexicon::default();
+            let all = counts(&mut lexicon, None);
+            for word in all.keys() {
+                let id = lexicon.words.get(word).expect("a word that was counted");
+                let stem = lexicon.stem_of(lexicon.entries[id as usize].concept);
+                let asked = stem.unwrap_or(word);
+                // what stands for all words that begin alike is not filtered
+                if asked.starts_with(SEPARATOR) {
+                    continue;
+                }
+                let filter = PrefixFilter::of(std::iter::once(asked));
+                let filtered = counts(&mut Lexicon::default(), Some(&filter));
+                prop_assert_eq!(filtered.get(word), all.get(word), "{} by {}", word, asked);
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::TranscriptPosition;
-use crate::catalog::extract::Corpus;
+use crate::catalog::extract::{Corpus, IndexInput};
 use crate::catalog::message_inputs::MessageInputs;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
@@ -22,8 +22,8 @@ use crate::messages::formats::SessionRecord;
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::search::term_names::TermKind;
 use crate::store::Store;
-use crate::store::engine::document::EngineDocument;
-use crate::store::engine::extraction::{documents, known_stem, messages_of_lines};
+use crate::store::engine::document::{EngineDocument, StemmedWord, each_name};
+use crate::store::engine::extraction::{documents, messages_of_lines};
 use crate::text::encoding::is_utf16;
 
 /// How often the name of a stem is repeated at most: more of the same says little.
@@ -172,7 +172,8 @@ impl ArchiveRows {
         }
         self.is_at_end = true;
         let found = documents(&self.path, &self.rest, Corpus::Main, interrupt)?;
-        Ok(found.iter().map(|document| self.row(document)).collect())
+        found.iter().for_each(|document| self.count(document));
+        Ok(found.iter().map(|document| row(document, document.stemmed(false), self.id)).collect())
     }
 
     /// Returns the rows of the next piece of a transcript.
@@ -195,9 +196,9 @@ impl ArchiveRows {
         self.messages.forget_counts();
         let (messages, session) = (&mut self.messages, &mut self.session);
         let lines = self.rest[..end].split_inclusive(|&byte| byte == b'\n');
-        let (is_last, limit, path) = (self.is_at_end, &self.limit, &self.path);
+        let (is_last, limit, path, id) = (self.is_at_end, &self.limit, &self.path, self.id);
         let is_too_long = &mut self.is_too_long;
-        messages_of_lines(path, &mut known, |take| {
+        let read = |take: &mut dyn FnMut(IndexInput<'_>) -> bool| {
             for line in lines {
                 if interrupt() {
                     return Err(Error::Interrupted);
@@ -215,7 +216,12 @@ impl ArchiveRows {
                 messages.finish(take);
             }
             Ok(())
-        })?;
+        };
+        let mut rows = Vec::new();
+        let mut each = |document: &EngineDocument, words: Vec<StemmedWord<'_>>| {
+            rows.push(row(document, words, id));
+        };
+        messages_of_lines(path, &mut known, read, &mut each)?;
         (self.start, self.line) = (start, number);
         self.rest.drain(..end);
         if self.rest.len() > LONGEST_LINE {
@@ -223,15 +229,14 @@ impl ArchiveRows {
             self.rest.clear();
         }
         check_line(&self.limit, || format!("line {number} of {:?}", self.path), self.rest.len())?;
-        let rows = known[first..].iter().map(|document| self.row(document)).collect();
+        known[first..].iter().for_each(|document| self.count(document));
         self.last = known.pop();
         Ok(rows)
     }
 
-    fn row(&mut self, document: &EngineDocument) -> String {
+    fn count(&mut self, document: &EngineDocument) {
         self.totals.add(&document.lengths);
         self.times = [self.times[0].or(document.time), document.time.or(self.times[1])];
-        row(document, self.id)
     }
 }
 
@@ -244,14 +249,15 @@ fn check_line(limit: &MemoryLimit, what: impl FnOnce() -> String, length: usize)
     limit.check(&what(), ROW_BYTES * length as u64)
 }
 
-fn row(document: &EngineDocument, id: u64) -> String {
-    let EngineDocument { start, line, hash, time, .. } = document;
+fn row(document: &EngineDocument, words: Vec<StemmedWord<'_>>, id: u64) -> String {
+    let EngineDocument { start, line, hash, time, lengths, .. } = document;
     let TranscriptPosition { place, turn, session_run, terms_before } = document.position;
-    let names = Value::String(names(document));
+    let names = Value::String(names(document, words));
     let mut row = format!(
         r#"{{"t":{names},"f":{id},"o":{start},"l":{line},"p":{place},"u":{turn},"r":{session_run}"#
     );
-    let _ = write!(row, r#","w":{terms_before},"h":{}"#, *hash as u32);
+    let (hash, context) = (*hash as u32, lengths[Field::Context as usize]);
+    let _ = write!(row, r#","w":{terms_before},"h":{hash},"c":{context}"#);
     if let Some(time) = time {
         let _ = write!(row, r#","d":{time}"#);
     }
@@ -262,11 +268,11 @@ fn row(document: &EngineDocument, id: u64) -> String {
 /// Returns the names of a document. A stem and the word that is spelled like it are one name, for
 /// most words are their own stems: so there are half as many. `n_t` stays exact, since a document
 /// has either this name or one of the two (see [`row_names`]).
-fn names(document: &EngineDocument) -> String {
+fn names(document: &EngineDocument, words: Vec<StemmedWord<'_>>) -> String {
     // each with how often it is repeated
-    let mut names: Vec<(String, u16)> = Vec::with_capacity(2 * document.words.len());
+    let mut names: Vec<(String, u16)> = Vec::with_capacity(2 * words.len());
     let mut stem: Option<(TermKind, usize)> = None;
-    document.each_name(false, &known_stem, &mut |kind, name, counts| {
+    each_name(words, &mut |kind, name, counts| {
         // the words of a stem follow it, and those without a stem come before all stems
         let both = match (stem, kind) {
             (Some((TermKind::Stem, at)), TermKind::Word) => Some((at, STEM_AND_WORD)),
@@ -287,7 +293,7 @@ fn names(document: &EngineDocument) -> String {
             let in_text: u16 = counts[..Field::Speaker as usize].iter().sum();
             repeats = in_text.clamp(1, MAX_REPEATS);
         }
-        names.push((name.to_owned(), repeats));
+        names.push((name, repeats));
     });
     names.push((label('R', &document.role), 1));
     names.push((label('S', &document.session), 1));

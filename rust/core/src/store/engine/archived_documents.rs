@@ -82,8 +82,10 @@ impl Store {
             places
                 .sort_unstable_by_key(|(place, reach)| (place.start, *reach != Reach::Neighbours));
             places.dedup_by_key(|(place, _)| place.start);
-            let summary = archived.files().get(path).map_or("", |file| &file.summary);
-            let title = SessionRecord::parse(summary).header.title;
+            // what is shown of a turn; to parse it takes longer than to read a message
+            let is_turn = places.iter().any(|(_, reach)| *reach == Reach::Turn);
+            let file = archived.files().get(path).filter(|_| is_turn);
+            let title = file.and_then(|file| SessionRecord::parse(&file.summary).header.title);
             match self.documents_at(path, &places, asked, interrupt) {
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
                 Ok(Some(documents)) => found.extend(

@@ -1,6 +1,7 @@
 //! Places of archived documents, and what is read around them.
 
 use crate::catalog::TranscriptPosition;
+use crate::index::bm25f::Field;
 use crate::store::engine::document::EngineDocument;
 
 /// Where an archived document is, as its row says.
@@ -14,12 +15,15 @@ pub struct ArchivedPlace {
     pub position: TranscriptPosition,
     /// The lower half of the hash of its bytes.
     pub hash: u32,
+    /// Terms of the messages beside it, which it has for its context.
+    pub context_length: u16,
 }
 
 impl From<&EngineDocument> for ArchivedPlace {
     fn from(document: &EngineDocument) -> Self {
-        let EngineDocument { start, line, position, hash, .. } = *document;
-        Self { start, line, position, hash: hash as u32 }
+        let EngineDocument { start, line, position, hash, lengths, .. } = *document;
+        let context_length = lengths[Field::Context as usize];
+        Self { start, line, position, hash: hash as u32, context_length }
     }
 }
 

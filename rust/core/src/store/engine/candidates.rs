@@ -140,8 +140,7 @@ impl<'a> Candidates<'a> {
     fn new(documents: &'a [Arc<EngineDocument>], weights: &Weights) -> Self {
         let mut documents: Vec<(usize, &EngineDocument)> =
             documents.iter().enumerate().map(|(at, one)| (at, &**one)).collect();
-        let place = |one: &EngineDocument| (one.path.clone(), one.start);
-        documents.sort_by_cached_key(|(_, document)| place(document));
+        documents.sort_by(|(_, a), (_, b)| (&a.path, a.start).cmp(&(&b.path, b.start)));
         documents.dedup_by(|(_, a), (_, b)| (&a.path, a.start) == (&b.path, b.start));
         let corpus = documents.first().map_or(Corpus::Main, |(_, document)| document.corpus);
         let mut candidates = Self { catalog: Catalog::new(weights.clone(), corpus), documents };

@@ -1,5 +1,7 @@
 //! A document as an engine outside of this process stores it: its place, its fields, its terms.
 
+use std::borrow::Cow;
+
 use crate::catalog::TranscriptPosition;
 use crate::catalog::doc_table::SectionMeta;
 use crate::catalog::extract::Corpus;
@@ -10,6 +12,9 @@ use crate::messages::message::{Message, ParsedLine, parse};
 use crate::search::term_names::{ConceptNames, TermKind};
 use crate::text::encoding::as_text;
 use crate::text::language::stems;
+
+/// A word of a document by its stem, with its counts.
+pub(super) type StemmedWord<'a> = (Option<Cow<'a, str>>, &'a str, &'a Counts);
 
 /// A section of a note or a message, with all that is needed to rank it and to show it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,7 +57,7 @@ pub struct EngineDocument {
 
 /// The words of one concept in a document.
 struct Concept<'a> {
-    stem: Option<String>,
+    stem: Option<Cow<'a, str>>,
     /// The sum of the counts of its words.
     counts: Counts,
     words: Vec<(&'a str, &'a Counts)>,
@@ -98,39 +103,15 @@ impl EngineDocument {
     #[must_use]
     pub fn names(&self, context: bool) -> Vec<String> {
         let mut names = Vec::with_capacity(2 * self.words.len());
-        self.each_name(context, &new_stem, &mut |_, name, _| names.push(name.to_owned()));
+        each_name(self.stemmed(context), &mut |_, name, _| names.push(name));
         names
     }
 
-    /// Hands out its names with their kinds and counts.
-    ///
-    /// # Arguments
-    /// * `stem`: returns the stem of a word.
-    pub(super) fn each_name(
-        &self,
-        context: bool,
-        stem: &dyn Fn(&str) -> Option<String>,
-        each: &mut dyn FnMut(TermKind, &str, &Counts),
-    ) {
-        for concept in self.concepts(context, stem) {
-            let (kind, counts) = (concept.kind(), &concept.counts);
-            let own = kind.name(concept.term());
-            if is_in_heading(counts) {
-                each(TermKind::Heading, &TermKind::Heading.name(&own), counts);
-            }
-            if counts[Field::Speaker as usize] > 0 {
-                each(TermKind::Speaker, &TermKind::Speaker.name(&own), counts);
-            }
-            match is_in_text(counts) {
-                true => each(kind, &own, counts),
-                false => each(kind.beside(), &kind.beside().name(concept.term()), counts),
-            }
-            for (word, counts) in concept.words.iter().filter(|_| concept.stem.is_some()) {
-                let in_text = is_in_text(counts);
-                let kind = if in_text { TermKind::Word } else { TermKind::WordBeside };
-                each(kind, &kind.name(word), counts);
-            }
-        }
+    /// Returns its words by their stems; with those that only its context has or not.
+    pub(super) fn stemmed(&self, context: bool) -> Vec<StemmedWord<'_>> {
+        let is_own = |counts: &Counts| counts[..Field::Context as usize].iter().any(|&n| n > 0);
+        let words = self.words.iter().filter(|(_, counts)| context || is_own(counts));
+        words.map(|(word, counts)| (stems::stem(word), &**word, counts)).collect()
     }
 
     /// Returns the impacts of its terms: `tf~` of a concept over all fields, of a word as it is
@@ -145,7 +126,7 @@ impl EngineDocument {
     pub fn impacts(&self, weights: &Weights, totals: &Totals) -> Vec<(String, f32)> {
         let (formula, lengths) = (Bm25f::new(weights, totals), &self.lengths);
         let mut impacts = Vec::with_capacity(2 * self.words.len());
-        for concept in self.concepts(true, &new_stem) {
+        for concept in concepts(self.stemmed(true)) {
             let own = concept.names();
             impacts.push((own.heading, formula.heading_frequency(&concept.counts, lengths)));
             impacts.push((own.speaker, formula.speaker_frequency(&concept.counts, lengths)));
@@ -157,32 +138,50 @@ impl EngineDocument {
         impacts.retain(|(_, impact)| *impact > 0.0);
         impacts
     }
+}
 
-    /// Returns its words by concept, ordered by name; with those that only its context has or not.
-    fn concepts(&self, context: bool, stem: &dyn Fn(&str) -> Option<String>) -> Vec<Concept<'_>> {
-        let is_own = |counts: &Counts| counts[..Field::Context as usize].iter().any(|&n| n > 0);
-        let words = self.words.iter().filter(|(_, counts)| context || is_own(counts));
-        let mut words: Vec<(Option<String>, &str, &Counts)> =
-            words.map(|(word, counts)| (stem(word), &**word, counts)).collect();
-        words.sort_unstable_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-        let mut concepts: Vec<Concept<'_>> = Vec::with_capacity(words.len());
-        for (stem, word, counts) in words {
-            match concepts.last_mut() {
-                Some(last) if stem.is_some() && last.stem == stem => {
-                    for (sum, count) in last.counts.iter_mut().zip(counts) {
-                        *sum = sum.saturating_add(*count);
-                    }
-                    last.words.push((word, counts));
-                }
-                _ => concepts.push(Concept { stem, counts: *counts, words: vec![(word, counts)] }),
-            }
+/// Hands out the names of a document of these words, with their kinds and counts.
+pub(super) fn each_name(
+    words: Vec<StemmedWord<'_>>,
+    each: &mut dyn FnMut(TermKind, String, &Counts),
+) {
+    for concept in concepts(words) {
+        let (kind, counts) = (concept.kind(), &concept.counts);
+        let own = kind.name(concept.term());
+        if is_in_heading(counts) {
+            each(TermKind::Heading, TermKind::Heading.name(&own), counts);
         }
-        concepts
+        if counts[Field::Speaker as usize] > 0 {
+            each(TermKind::Speaker, TermKind::Speaker.name(&own), counts);
+        }
+        match is_in_text(counts) {
+            true => each(kind, own, counts),
+            false => each(kind.beside(), kind.beside().name(concept.term()), counts),
+        }
+        for (word, counts) in concept.words.iter().filter(|_| concept.stem.is_some()) {
+            let in_text = is_in_text(counts);
+            let kind = if in_text { TermKind::Word } else { TermKind::WordBeside };
+            each(kind, kind.name(word), counts);
+        }
     }
 }
 
-fn new_stem(word: &str) -> Option<String> {
-    stems::stem(word).map(Into::into)
+/// Returns words by concept, ordered by name.
+fn concepts(mut words: Vec<StemmedWord<'_>>) -> Vec<Concept<'_>> {
+    words.sort_unstable_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+    let mut concepts: Vec<Concept<'_>> = Vec::with_capacity(words.len());
+    for (stem, word, counts) in words {
+        match concepts.last_mut() {
+            Some(last) if stem.is_some() && last.stem == stem => {
+                for (sum, count) in last.counts.iter_mut().zip(counts) {
+                    *sum = sum.saturating_add(*count);
+                }
+                last.words.push((word, counts));
+            }
+            _ => concepts.push(Concept { stem, counts: *counts, words: vec![(word, counts)] }),
+        }
+    }
+    concepts
 }
 
 fn is_in_heading(counts: &Counts) -> bool {

@@ -1,5 +1,6 @@
 //! Extraction of the documents of a file for an engine outside of this process.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::{ControlFlow, Range};
 
@@ -13,8 +14,8 @@ use crate::index::dictionary::lexicon::Lexicon;
 use crate::messages::formats::SessionRecord;
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::messages::message::Message;
-use crate::store::engine::asked_words::KeptWords;
-use crate::store::engine::document::EngineDocument;
+use crate::store::engine::asked_words::{AskedWords, KeptWords};
+use crate::store::engine::document::{EngineDocument, StemmedWord};
 use crate::text::encoding::{as_text, is_utf16};
 use crate::text::section::TRAIL;
 
@@ -26,10 +27,8 @@ thread_local! {
     static LEXICON: RefCell<Lexicon> = RefCell::default();
 }
 
-/// Returns the stem of a word: of one that this thread has read by a lookup.
-pub(super) fn known_stem(word: &str) -> Option<String> {
-    LEXICON.with_borrow(|lexicon| lexicon.stem(word))
-}
+/// Takes each document, without its words, and those of its own by their stems.
+pub(super) type EachDocument<'a> = &'a mut dyn FnMut(&EngineDocument, Vec<StemmedWord<'_>>);
 
 /// Collects the documents of one file.
 struct Collector<'a> {
@@ -39,6 +38,17 @@ struct Collector<'a> {
     lexicon: &'a mut Lexicon,
     documents: Vec<EngineDocument>,
     kept: KeptWords<'a>,
+    /// How long the contexts of the documents are, of those of which it is known.
+    context_lengths: &'a [Option<u16>],
+    /// Takes the words, in place of the documents.
+    each: Option<EachDocument<'a>>,
+}
+
+impl<'a> Collector<'a> {
+    fn new(path: &'a str, corpus: Corpus, kept: KeptWords<'a>, lexicon: &'a mut Lexicon) -> Self {
+        let (bytes, documents) = (&[][..], Vec::new());
+        Self { path, bytes, corpus, lexicon, documents, kept, context_lengths: &[], each: None }
+    }
 }
 
 /// Returns the documents of a file, in file order: the sections of a note, the messages of a
@@ -52,16 +62,24 @@ pub fn documents(
     corpus: Corpus,
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<EngineDocument>> {
-    collect(path, bytes, corpus, KeptWords::All, Vec::new(), |collector| match FileKind::of(path) {
-        _ if is_utf16(bytes) => Ok(()),
-        FileKind::Note if corpus == Corpus::Main => collector.note(interrupt),
-        FileKind::Transcript => collector.transcript(interrupt),
-        _ => Ok(()),
+    with_lexicon(|lexicon| {
+        let mut collector = Collector::new(path, corpus, KeptWords::All, lexicon);
+        collector.bytes = bytes;
+        match FileKind::of(path) {
+            _ if is_utf16(bytes) => {}
+            FileKind::Note if corpus == Corpus::Main => collector.note(interrupt)?,
+            FileKind::Transcript => collector.transcript(interrupt)?,
+            _ => {}
+        }
+        Ok(collector.documents)
     })
 }
 
 /// Adds the messages that `read` takes to those that are known, of which the last one comes before
-/// them; without their bytes, and without the words that only their neighbours say.
+/// them; without their bytes and their words.
+///
+/// # Arguments
+/// * `each`: takes their words, without those that only their neighbours say.
 ///
 /// # Errors
 /// Those of `read`.
@@ -69,10 +87,14 @@ pub(super) fn messages_of_lines(
     path: &str,
     known: &mut Vec<EngineDocument>,
     read: impl FnOnce(&mut dyn FnMut(IndexInput<'_>) -> bool) -> Result<()>,
+    each: EachDocument<'_>,
 ) -> Result<()> {
-    let before = std::mem::take(known);
-    *known = collect(path, &[], Corpus::Main, KeptWords::Own, before, |collector| {
-        read(&mut |input| collector.take(&input))
+    let documents = std::mem::take(known);
+    *known = with_lexicon(|lexicon| {
+        let collector = Collector::new(path, Corpus::Main, KeptWords::All, lexicon);
+        let mut collector = Collector { documents, each: Some(each), ..collector };
+        read(&mut |input| collector.take(&input))?;
+        Ok(collector.documents)
     })?;
     Ok(())
 }
@@ -94,16 +116,21 @@ pub(super) struct MessageLine {
 /// # Arguments
 /// * `lines`: these messages, with one before and one behind them for context where there are such.
 /// * `own`: which of the lines are asked for.
+/// * `context_lengths`: of each of these the length of its context, if it is known: then of the
+///   messages beside it no words are counted but those that are kept.
 /// * `kept`: the words that they are returned with.
 pub(super) fn messages(
     path: &str,
     lines: Vec<MessageLine>,
     own: Range<usize>,
+    context_lengths: &[Option<u16>],
     kept: KeptWords<'_>,
 ) -> Vec<EngineDocument> {
     let starts = lines[own.start].start..=lines[own.end - 1].start;
     let mut texts = Vec::with_capacity(lines.len());
-    let read = |collector: &mut Collector<'_>| {
+    let mut documents = with_lexicon(|lexicon| {
+        let collector = Collector::new(path, Corpus::Main, kept, lexicon);
+        let mut collector = Collector { context_lengths, ..collector };
         let mut messages = MessageInputs::new(Corpus::Main, None);
         let mut take =
             |input: IndexInput<'_>| !starts.contains(&input.start) || collector.take(&input);
@@ -112,32 +139,20 @@ pub(super) fn messages(
             texts.push(bytes);
         }
         messages.finish(&mut take);
-        Ok(())
-    };
-    let Ok(mut documents) = collect(path, &[], Corpus::Main, kept, Vec::new(), read) else {
-        return Vec::new();
-    };
+        collector.documents
+    });
     for (document, bytes) in documents.iter_mut().zip(texts.drain(own)) {
         document.bytes = bytes;
     }
     documents
 }
 
-fn collect(
-    path: &str,
-    bytes: &[u8],
-    corpus: Corpus,
-    kept: KeptWords<'_>,
-    documents: Vec<EngineDocument>,
-    read: impl FnOnce(&mut Collector<'_>) -> Result<()>,
-) -> Result<Vec<EngineDocument>> {
+fn with_lexicon<T>(read: impl FnOnce(&mut Lexicon) -> T) -> T {
     LEXICON.with_borrow_mut(|lexicon| {
         if lexicon.words.len() > MAX_KEPT_WORDS {
             *lexicon = Lexicon::default();
         }
-        let mut collector = Collector { path, bytes, corpus, lexicon, documents, kept };
-        read(&mut collector)?;
-        Ok(collector.documents)
+        read(lexicon)
     })
 }
 
@@ -174,16 +189,26 @@ impl Collector<'_> {
         Ok(())
     }
 
+    /// Returns the length of the context of the next document, if it is known.
+    fn context_length(&self) -> Option<u16> {
+        self.context_lengths.get(self.documents.len()).copied().flatten()
+    }
+
     /// Counts the words of a document; those of a text that others have too once for all.
     fn add(&mut self, input: &IndexInput<'_>) {
+        let is_length_known = self.context_length().is_some();
         for &FieldText { field, text, counted } in &input.fields {
             let Some(counted) = counted else {
                 self.lexicon.add(field, text);
                 continue;
             };
             let counted = &mut *counted.borrow_mut();
-            match (self.kept, field) {
-                (KeptWords::Own, Field::Context) => self.lexicon.add_length(field, text, counted),
+            match self.kept {
+                _ if field != Field::Context => self.lexicon.add_shared(field, text, counted),
+                _ if self.each.is_some() => self.lexicon.add_length(field, text, counted),
+                KeptWords::Asked(AskedWords { filter: Some(filter), .. }) if is_length_known => {
+                    self.lexicon.add_filtered(field, text, counted, filter);
+                }
                 _ => self.lexicon.add_shared(field, text, counted),
             }
         }
@@ -194,16 +219,16 @@ impl Collector<'_> {
         if self.lexicon.rereads() {
             self.add(input);
         }
-        let (words, lengths) = match self.kept {
-            KeptWords::All => self.lexicon.finish_words(|_, _| true),
-            KeptWords::Own => self.lexicon.finish_words(|_, field| field != Field::Context),
+        let (words, mut lengths) = match self.kept {
+            KeptWords::All => self.lexicon.finish_words(|_| true),
             KeptWords::Asked(asked) => {
                 let concepts = asked.concepts(self.lexicon);
-                self.lexicon.finish_words(|concept, _| concepts.contains(&concept))
+                self.lexicon.finish_words(|concept| concepts.contains(&concept))
             }
         };
-        let dictionary = &self.lexicon.words;
-        let words = words.into_iter().map(|(word, counts)| (dictionary.text(word).into(), counts));
+        if let Some(length) = self.context_length() {
+            lengths[Field::Context as usize] = length;
+        }
         let position = self.documents.last().map_or_else(Default::default, |last| {
             let terms = last.lengths[Field::Body as usize];
             let same_session = last.session == input.session;
@@ -211,7 +236,7 @@ impl Collector<'_> {
         });
         let is_message = FileKind::of(self.path) == FileKind::Transcript;
         let end = input.start as usize + input.length as usize;
-        self.documents.push(EngineDocument {
+        let mut document = EngineDocument {
             path: self.path.to_owned(),
             start: input.start,
             line: input.line,
@@ -228,8 +253,21 @@ impl Collector<'_> {
             section_meta: input.section_meta,
             position: if is_message { position } else { TranscriptPosition::default() },
             lengths,
-            words: words.collect(),
-        });
+            words: Vec::new(),
+        };
+        let lexicon = &*self.lexicon;
+        let text = |word: u32| lexicon.words.text(word);
+        if let Some(each) = &mut self.each {
+            let stem = |word: u32| lexicon.stem_of(lexicon.entries[word as usize].concept);
+            let stemmed = words
+                .iter()
+                .map(|(word, counts)| (stem(*word).map(Cow::Borrowed), text(*word), counts));
+            each(&document, stemmed.collect());
+        } else {
+            let words = words.into_iter();
+            document.words = words.map(|(word, counts)| (text(word).into(), counts)).collect();
+        }
+        self.documents.push(document);
         true
     }
 }

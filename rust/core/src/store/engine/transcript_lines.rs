@@ -212,7 +212,13 @@ struct Run {
 impl Run {
     fn into_documents(self, path: &str, kept: KeptWords<'_>) -> Vec<EngineDocument> {
         let first = self.own.start;
-        let mut documents = messages(path, self.lines, self.own, kept);
+        let mut context_lengths = vec![None; self.own.len()];
+        for (at, place) in &self.known {
+            if let Some(length) = context_lengths.get_mut(at - first) {
+                *length = Some(place.context_length);
+            }
+        }
+        let mut documents = messages(path, self.lines, self.own, &context_lengths, kept);
         for (at, place) in self.known.iter().map(|(at, place)| (at - first, place)) {
             if let Some(document) = documents.get_mut(at) {
                 document.position = place.position;
