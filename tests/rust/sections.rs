@@ -307,8 +307,10 @@ proptest! {
     fn spans_cover_any_text_exactly_once(text in nasty()) {
         let note = parse(&text);
         assert_covered(&text, &note);
-        if !text.trim_start_matches('\u{feff}').starts_with("---") {
-            prop_assert_eq!(headings(&text), reference_headings(text.trim_start_matches('\u{feff}')));
+        // a second byte order mark is text
+        let marked = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        if !marked.starts_with("---") {
+            prop_assert_eq!(headings(&text), reference_headings(marked));
         }
     }
 
