@@ -77,14 +77,11 @@ def model(name: str) -> Embedder:
 
 def searchers(store: Store, vectors: Vectors) -> dict[str, HybridSearch]:
     """Return the three ways to search, which share their vectors."""
-    ways = {
+    return {
         "words": HybridSearch(store),
-        "vectors": HybridSearch(store, weights=(0, 1), floor=0),
-        "both": HybridSearch(store),
+        "vectors": HybridSearch(store, weights=(0, 1), floor=0, index=vectors),
+        "both": HybridSearch(store, index=vectors),
     }
-    for name, recall in ways.items():
-        recall.vectors = None if name == "words" else vectors
-    return ways
 
 
 def answers(group: Mapping[str, Any], embedder: CachedEmbedder) -> Iterator[dict[str, list[float]]]:

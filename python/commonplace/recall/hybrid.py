@@ -212,7 +212,7 @@ class HybridSearch:
             from commonplace.recall.vectors import Vectors  # noqa: PLC0415
 
             self.vectors = Vectors(store, embedder, text_of=text_of, background=background)
-        self._index = index or self.vectors
+        self._index = self.vectors if index is None else index
 
     def __repr__(self) -> str:
         return f"HybridSearch({self._store!r}{', words only' if self.vectors is None else ''})"
