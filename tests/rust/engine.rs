@@ -178,8 +178,8 @@ proptest! {
             .collect();
         prop_assert_eq!(through_json.len(), documents.len());
         for (one, same) in documents.iter().zip(&through_json) {
-            let starts = one.section_meta.starts;
-            let meta = SectionMeta { starts, ..SectionMeta::default() };
+            let SectionMeta { starts, flags, .. } = one.section_meta;
+            let meta = SectionMeta { starts, flags, ..SectionMeta::default() };
             let words = one.words.iter().cloned().collect::<BTreeMap<_, _>>();
             let expected = EngineDocument { section_meta: meta, words: words.into_iter().collect(), ..(**one).clone() };
             let words = same.words.iter().cloned().collect::<BTreeMap<_, _>>();
