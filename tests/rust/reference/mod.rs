@@ -31,6 +31,10 @@ pub struct Document {
     language: LanguageId,
 }
 
+/// How many of the best messages, and of the best turns, are rescored.
+pub const MESSAGE_WINDOW: usize = 30;
+const TURN_WINDOW: usize = 20;
+
 /// The position of a document: path and first byte.
 pub type Position = (String, u64);
 
@@ -284,6 +288,22 @@ impl Reference {
         turns
     }
 
+    /// Says whether rounding does not decide which scores are among the best `window`: the index adds
+    /// in single precision, so equal scores may differ by their last bit.
+    pub fn has_clear_window(scores: impl IntoIterator<Item = f64>, window: usize) -> bool {
+        let mut scores: Vec<f64> = scores.into_iter().collect();
+        scores.sort_by(|a, b| b.total_cmp(a));
+        scores.len() <= window || scores[window - 1] > scores[window] * (1.0 + 1e-5)
+    }
+
+    /// Says whether the turns that are rescored are clear, as [`Self::has_clear_window`] does.
+    pub fn has_clear_turns(&self, scores: &BTreeMap<Position, f64>) -> bool {
+        let best = |turn: Vec<Position>| {
+            turn.iter().filter_map(|p| scores.get(p).copied()).reduce(f64::max)
+        };
+        Self::has_clear_window(self.turns().into_iter().filter_map(best), TURN_WINDOW)
+    }
+
     /// Returns the scores of turns and sections, by their first documents, from those of the
     /// documents that pass a filter, as `search/turn_rescore.rs` makes them.
     pub fn turn_scores(
@@ -302,7 +322,7 @@ impl Reference {
             .filter_map(|turn| best_of(&turn).map(|(best, score)| (best, score, turn)))
             .collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        let behind = found.split_off(found.len().min(20));
+        let behind = found.split_off(found.len().min(TURN_WINDOW));
         let mut dampened = self.dampened_scores(query);
         dampened.retain(|place, _| scores.contains_key(place));
         for (place, score) in &mut dampened {
@@ -314,7 +334,7 @@ impl Reference {
         };
         let mut rescored: BTreeMap<Position, f64> =
             found.iter().map(|(best, _, turn)| (best.clone(), score(best, turn))).collect();
-        self.rescore_by(&mut rescored, 20, |place| {
+        self.rescore_by(&mut rescored, TURN_WINDOW, |place| {
             let is_alone = |turn: &[Position]| turn.len() == 1 && turn[0] == *place;
             let is_turn = found.iter().any(|(_, _, turn)| is_alone(turn));
             let shares = || self.question_share(place) * self.time_share(query, place);
@@ -343,7 +363,7 @@ impl Reference {
     /// Rescores messages among the best thirty by their neighbours, their session and their
     /// speaker, as `session_rescore.rs` does.
     pub fn rescore(&self, query: &str, scores: &mut BTreeMap<Position, f64>) {
-        self.rescore_by(scores, 30, |place| {
+        self.rescore_by(scores, MESSAGE_WINDOW, |place| {
             let shares = self.speaker_share(query, place) * self.question_share(place);
             shares * self.time_share(query, place)
         });
