@@ -13,6 +13,7 @@ from hypothesis import settings
 import commonplace
 from tests.doubles import Clock
 from tests.opensearch.cluster import Cluster, Unavailable, running
+from tests.opensearch.double import double
 
 # no test is timed: a busy machine takes long for any example. The examples of `make test` are the
 # same each time, so what fails there fails by the change; `make test-random` draws others
@@ -52,6 +53,16 @@ def knn_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             yield started
     except Unavailable as why:
         pytest.skip(str(why))
+
+
+@pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of an engine: of the double, and with the marker `fleet` of a real one."""
+    if request.param == "real":
+        yield request.getfixturevalue("cluster").url
+        return
+    with double() as fake:
+        yield fake.url
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -30,21 +30,11 @@ from commonplace.service.objects import LocalObjects
 from commonplace.service.process import Process
 from commonplace.service.scope import KEY
 from commonplace.service.tokens import Tokens, Unauthorized, tenant_key
-from tests.opensearch.double import double
 from tests.opensearch.tenants import Tenants
 from tests.test_service_http import Client, serving
 
 DAY = 86_400 * 10**9
 HUGE = 100 << 20
-
-
-@pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "real":
-        yield request.getfixturevalue("cluster").url
-        return
-    with double() as fake:
-        yield fake.url
 
 
 @given(st.lists(st.text(st.characters(), max_size=40), max_size=8, unique=True))

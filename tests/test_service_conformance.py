@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,7 +10,6 @@ import pytest
 
 from commonplace import Store
 from commonplace.engines import Engine
-from tests.opensearch.double import double
 from tests.opensearch.tenant_engine import WholeEngine
 from tests.opensearch.tenants import Tenants
 from tests.test_engines import (
@@ -34,15 +33,6 @@ __all__ = [
     "test_odd_queries",
     "test_ties_go_by_path_and_position",
 ]
-
-
-@pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "real":
-        yield request.getfixturevalue("cluster").url
-        return
-    with double() as fake:
-        yield fake.url
 
 
 @pytest.fixture

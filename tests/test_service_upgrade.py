@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,21 +15,11 @@ from commonplace.errors import FormatError
 from commonplace.service.opensearch import MAPPING_VERSION
 from commonplace.service.process import Process
 from tests.opensearch.cluster import Unavailable, running
-from tests.opensearch.double import double
 from tests.opensearch.served import Served
 from tests.opensearch.tenants import Tenants
 
 NAMES = ("acme", "bolt", "cord")
 NOTES = 12
-
-
-@pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "real":
-        yield request.getfixturevalue("cluster").url
-        return
-    with double() as fake:
-        yield fake.url
 
 
 class Callers(threading.Thread):

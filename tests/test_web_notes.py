@@ -292,7 +292,7 @@ def test_a_deleted_note_is_restored(store: Store, client: Client) -> None:
 def test_history_of_nothing(client: Client) -> None:
     assert client.get("/history/none.md").status_code == 404
     assert client.get("/history/f.md?version=x").status_code == 404
-    assert "has not been changed" in client.get("/history/f.md").text
+    assert "has not changed" in client.get("/history/f.md").text
 
 
 # Merging

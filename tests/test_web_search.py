@@ -179,7 +179,7 @@ def test_filters_combine_and_each_is_removed(client: Client, store: Store) -> No
 @pytest.mark.parametrize(
     ("filters", "why"),
     [
-        ("project=harbour&system=profile", "not kept by project"),
+        ("project=harbour&system=profile", "not divided by project"),
         ("role=user&system=facts", "no speaker"),
         ("role=user&source=note", "no speaker"),
         ("source=message&system=world", "made of notes"),
