@@ -1,8 +1,8 @@
 //! Concepts of a query, with up to four weights each.
 //!
 //! A word counts by its stem and, half as much, by its variant; what is in a heading, or is the
-//! speaker's name, counts once more with the idf it has there. The weights are measured, see
-//! `docs/explanation/ranking.md`.
+//! speaker's name, counts once more with the idf it has there. The weights and what they were
+//! measured by are in `docs/explanation/ranking.md`.
 
 use crate::catalog::Catalog;
 use crate::index::bm25f::Bm25f;

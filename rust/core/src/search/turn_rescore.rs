@@ -18,7 +18,7 @@
 //! ```
 //! The last message of a turn is a report, five times as long as others, and its length norm takes
 //! more than one mention of each word gives. At last the turns are rescored by session as messages are.
-//! `docs/explanation/ranking.md` has the experiments.
+//! `docs/explanation/ranking-experiments.md` has the experiments.
 
 use std::fmt::Write as _;
 
