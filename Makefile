@@ -215,7 +215,8 @@ bench: .venv/.bench ## measure, side by side with ripgrep, grep, FTS5, tantivy a
 .venv/.tools:
 	@echo "Making a virtual environment in .venv"
 	@$(call venv,.venv)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2" "pip>=25.1"
+	@# the commands that an older pip writes import re, a third of the start of Python
 	@touch $@
 
 .venv/.built: .venv/.tools pyproject.toml $(RUST)

@@ -88,7 +88,10 @@ def _run(arguments: Sequence[str]) -> int:
         print(help_of(command), end="")
         return FOUND
     memory_limit = given["memory_limit"] and given["memory_limit"] << 20
-    gc.enable()
+    if not gc.isenabled():
+        # else the first collection would go through all that was loaded
+        gc.freeze()
+        gc.enable()
     return command.run(RootOptions(given["root"], memory_limit), **fields)
 
 
