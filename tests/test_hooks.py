@@ -280,6 +280,20 @@ def test_a_payload_that_is_none_fails_nobody(tmp_path: Path, stdin: bytes, said:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_payload_that_is_none_is_in_the_log_for_doctor(tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    call(root, b"{}", "claude-code")
+    assert not root.exists()
+    root.mkdir()
+    for stdin, host in ((b"nonsense", "claude-code"), (b"{}", "claude-code"), (b"{}", "nobody")):
+        call(root, stdin, host)
+    with commonplace.open(root) as store:
+        errors = HookLog(store).errors()
+    assert [error["host"] for error in errors] == ["claude-code", "claude-code", "nobody"]
+    told = ("Expecting value", "no text 'hook_event_name'", "there is no host")
+    assert all(text in error["error"] for text, error in zip(told, errors, strict=True))
+
+
 def test_a_root_that_cannot_be_fails_nobody(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/"}

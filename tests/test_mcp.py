@@ -119,6 +119,31 @@ def test_forget_shows_first(methods: Methods) -> None:
     assert "similar" in call(methods, "forget", what="harbour walk")["text"]
 
 
+def test_what_tools_took_and_gave_is_a_line_of_a_session(
+    methods: Methods, opened: commonplace.Store
+) -> None:
+    log = opened.transcript("sessions/tea/2026-02-02-0198c1d3")
+    log.append({"role": "user", "content": "Is it open?"})
+    log.extend({"role": "tool", "content": f"page {number}"} for number in range(40))
+    log.append({"role": "assistant", "content": "Until six."})
+    log.append({"role": "tool", "content": "done"})
+    path = "sessions/tea/2026-02-02-0198c1d3/messages.jsonl"
+    text = re.sub(r", [^]]*", "", call(methods, "read", path=path)["text"])
+    said = ["[L1 user]", "Is it open?", "[L2-L41 of tools]", "[L42 assistant]", "Until six."]
+    assert text.split("\n\n")[:1] == ["[L1 user]\nIs it open?"]
+    assert [line for line in text.split("\n") if line] == [*said, "[L43 of tools]"]
+    part = call(methods, "read", path=path, limit=10)
+    assert part["next"] == 11
+    assert "[L2-L10 of tools]" in part["text"]
+    assert "[L11-L20 of tools]" in call(methods, "read", path=path, start=11, limit=10)["text"]
+
+
+def test_what_is_to_be_forgotten_has_several_names(methods: Methods) -> None:
+    for name in ("text", "content", "citation", "fact"):
+        assert "Nothing holds it." in call(methods, "forget", **{name: "a walrus"})["text"]
+    assert "forget has no `banana`" in refusal(methods, "forget", what="x", banana=1)
+
+
 def test_search_then_read_what_it_cites(methods: Methods) -> None:
     found = call(methods, "search", query="where do we buy tea")
     best = found["hits"][0]

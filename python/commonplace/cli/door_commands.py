@@ -47,8 +47,20 @@ def hook(opening: RootOptions, host: str, *, in_project: bool, min_confidence: f
         for problem in problems:
             print_message(f"hook {host}: {problem}")
     except Exception as error:  # noqa: BLE001 - an agent must never fail by its memory
-        print_message(f"hook {host}: {str(error) or type(error).__name__}")
+        problem = str(error) or type(error).__name__
+        print_message(f"hook {host}: {problem}")
+        _note_failure(opening, host, problem, in_project=in_project)
     return FOUND
+
+
+def _note_failure(opening: RootOptions, host: str, problem: str, *, in_project: bool) -> None:
+    """Log what kept a hook from answering. What is wrong may be the log or the program itself."""
+    from contextlib import suppress
+
+    with suppress(Exception):
+        from commonplace.doors.hook import note_failure
+
+        note_failure(opening.root, host, problem, project=in_project)
 
 
 @command(options.HOST, options.IN_PROJECT, options.MIN_CONFIDENCE, options.DRY_RUN, JSON)

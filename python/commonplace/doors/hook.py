@@ -80,6 +80,17 @@ def memory_root(given: str | None, project: str | None = None) -> str | os.PathL
     return given or find_root(project or Path.home())
 
 
+def note_failure(root: str | None, host: str, error: str, *, project: bool) -> None:
+    """Log what kept a hook from answering, for `doctor`; where there is no memory, nowhere."""
+    from pathlib import Path
+
+    from commonplace.store import open as open_store
+
+    where = memory_root(root, str(Path.cwd()) if project else None)
+    with open_store(where, create=False, watch=False) as store:
+        HookLog(store).fail(host=host, event="", error=error)
+
+
 class Hook:
     """One event of one host: what is done about it in a store, and the problems with that."""
 

@@ -46,6 +46,8 @@ _MORE_ALIASES = {
     **dict.fromkeys(("fact", "memory"), "content"),
     **dict.fromkeys(("offset", "cursor"), "start"),
 }
+# and those for what is to be forgotten
+_WHAT = dict.fromkeys(("text", "content", "citation", "fact", "memory", "query", "path"), "what")
 
 Params = Mapping[str, Any]
 log = logging.getLogger(__name__)
@@ -282,7 +284,10 @@ def _named(tool: Tool, given: Any) -> Any:
             meant = next(
                 (
                     other
-                    for other in (lower, ALIASES.get(lower), _MORE_ALIASES.get(lower))
+                    for other in (
+                        lower,
+                        *(one.get(lower) for one in (ALIASES, _MORE_ALIASES, _WHAT)),
+                    )
                     if other in known and other not in named
                 ),
                 name,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
 
 from msgspec import Meta
@@ -296,10 +297,10 @@ class MemoryTools:
         wanted = [message for message in found if message.line < end][: end - first]
         if not wanted:
             raise ToolError(f"read: there is no message at or behind {path}#L{first}")
+        parts = [(part[0].line, _as_text(part)) for part in _without_tools(wanted)]
         # the one behind, for a line may be no message
-        lines = [message.line for message in found][: len(wanted) + 1]
-        texts = [as_text(message) for message in wanted]
-        return _bounded(texts, lines, more=len(found) > len(wanted))
+        lines = [line for line, _ in parts] + [one.line for one in found[len(wanted) :][:1]]
+        return _bounded([text for _, text in parts], lines, more=len(found) > len(wanted))
 
 
 def _outcome(found: Forgetting) -> str:
@@ -314,10 +315,21 @@ def iso(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def as_text(message: Message) -> str:
-    """Return a message as a host shows it: its line, its role and time, and what was said."""
-    when = f", {message.time}" if message.time else ""
-    return f"[L{message.line} {message.role}{when}]\n{message.text}\n"
+def _without_tools(messages: Sequence[Message]) -> list[list[Message]]:
+    """Return messages one by one, but those of tools alone that follow each other together."""
+    runs = groupby(messages, key=lambda message: not message.text.strip())
+    together = [[list(run)] if is_silent else [[one] for one in run] for is_silent, run in runs]
+    return [part for parts in together for part in parts]
+
+
+def _as_text(part: Sequence[Message]) -> str:
+    """Return a message: its line, its role and time, and what was said. Of tools only the lines."""
+    first, last = part[0], part[-1]
+    if not first.text.strip():
+        lines = f"L{first.line}" if first is last else f"L{first.line}-L{last.line}"
+        return f"[{lines} of tools]\n"
+    when = f", {first.time}" if first.time else ""
+    return f"[L{first.line} {first.role}{when}]\n{first.text}\n"
 
 
 def _passage(hit: Hit | HybridHit) -> FoundPassage:
