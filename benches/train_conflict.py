@@ -282,7 +282,7 @@ def print_group(author: str, language: str, group: Sequence[Decision]) -> None:
     """Print the rows of one author and language."""
     labelled = [one for one in group if one.pair.source in {"labelled", "both hold"}]
     wanted = sum(one.pair.conflict for one in labelled)
-    for how in ("rules", "alone", "both"):
+    for how in ("rules", "alone", "both") if wanted else ():
         right = sum(one.found(how) for one in labelled if one.pair.conflict)
         wrong = sum(one.found(how) for one in labelled if not one.pair.conflict)
         precision = right / (right + wrong) if right + wrong else 1.0

@@ -193,6 +193,10 @@ def test_what_cannot_be_told_apart_stays(text: str, new: str) -> None:
         ("my supervisor is Dr. Weiss, very strict", "my supervisor is Dr. Adeyemi now"),
         ("our ci is jenkins, don't ask", "our ci is drone now"),
         ("got a parrot, Kiwi", "kiwi flew off in may, never came back"),
+        ("we deploy on fridays, i know", "deploys are tuesdays now"),
+        ("my car is a Panda, 2014, no radio", "sold the panda, my car is a Micra now"),
+        ("picked up the cello in spring and stuck with it", "gave the cello away"),
+        ("my sister lives in Perth, the Scottish one", "my sister moved to Cork"),
     ],
 )
 def test_what_is_only_said_beside_a_statement_ends_with_it(text: str, new: str) -> None:
@@ -207,6 +211,8 @@ def test_what_is_only_said_beside_a_statement_ends_with_it(text: str, new: str) 
         ("User lives in Ghent, vegetarian", "User moved to Lisbon"),
         ("our ci runs on jenkins, ansible", "we dropped jenkins"),
         ("I'm a nurse, left-handed", "I'm a teacher now"),
+        ("User lives in Ghent, no kids", "User moved to Lisbon"),
+        ("User lives in Ghent and my son loves it, vegan", "User moved to Lisbon"),
     ],
 )
 def test_another_fact_beside_a_statement_does_not_end_with_it(text: str, new: str) -> None:

@@ -173,7 +173,7 @@ def _listed(text: str, chain: Chain, start: int, end: int) -> Chain:
         not short
         or len(items) == 1
         or words[-1].endswith("的")
-        or any(re.search(r"\b(?:over|than|between|both)\b|比", word) for word in words)
+        or any(re.search(r"\b(?:over|than|between|both|it|them)\b|比", word) for word in words)
     ):
         # its words stand by themselves
         chain.pieces, chain.needs, chain.reads = [(chain.start, end)], [False], None

@@ -24,6 +24,8 @@ _ADVERBIAL = re.compile(
     r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"
     r"|from|in|at|on|near|by|too|please|thanks|right (?:by|at|in|on|next)|the (?:one|\d+)"
     r"|nothing else|mostly|always \w+\Z|(?:about |for )?\d+ (?:years?|months?|weeks?)\Z"
+    r"|(?:(?:early|late) (?:morning|afternoon|evening)s?|(?:first|second) time"
+    r"|(?:once|twice) (?:a|every) \w+)(?: \(.*\))?\Z"
     r"|(?:first|second|third|fourth|fifth|final) year\Z)\b|因为|所以|自从|从|不是|而"
     r"|名?叫|[一二两三四五六七八九十几\d]+多?(?:岁|年|个月|斤)|在一起|离(?:公司|单位|学校|家|地铁)|一个月"
     r"|天天[喝吃玩用]\Z|一天[一二两三四五六七八九十半几\d]+[杯包根顿]\Z|.{1,4}的\Z",
@@ -35,8 +37,9 @@ _NAMED = re.compile(r"名?叫(?!我)")
 _APPOSED = re.compile(r"\b(?:an?|my|our|their) (?:[\w-]+ ){0,2}[\w-]+, (?P<name>[A-Z][a-z]+)(?!\w)")
 # What is only said beside: "our ci is jenkins, don't ask"
 _ASIDE = re.compile(
-    r"(?:and )?(?:do ?n['o]?t (?:ask|judge|laugh|worry)|be warned|yes,? i know|obviously|of course"
-    r"|trust me|no joke|carved in stone|(?:it'?s|that'?s) (?:our|my) thing)\Z",
+    r"(?:and )?(?:do ?n['o]?t (?:ask|judge|laugh|worry)|be warned|obviously|of course"
+    r"|officially|sorry|(?:yes,? )?(?:i|user) knows?|trust me|no joke|carved in stone"
+    r"|(?:it'?s|that'?s) (?:our|my) thing)\Z",
     re.IGNORECASE,
 )
 # More of what stands before it, without a verb or a name: "a Civic, 240k on it", "very strict"
@@ -44,10 +47,22 @@ _DETAIL = re.compile(
     r"(?!\d\d\Z|(?:an?|my|our|no) |[A-Z])"
     r"(?:(?:mostly|always|very|really|quite|pretty|rather|super|so|still|usually|sometimes|about"
     r"|almost|nearly) (?:\S+ ){0,3}\S+|(?:\S+ ){0,2}\S*\d\S*(?: \S+){0,3}"
-    r"|(?:\S+ ){0,3}(?:\S{2,}(?:ing|ed|ly|ous|ful|ent|ant|less)|off))\Z"
+    r"|(?:\S+ ){0,3}(?:\S{2,}(?:ing|ed|ly|ous|ful|ent|ant|less)|off)|\S+ mostly"
+    r"|the (?:\S+ )?one)\Z"
 )
+# Beside what somebody has or does it may be of himself, beside a thing it is of that: "no garden"
+_LACKS = re.compile(r"(?:no|without) (?:\S+ )?\S+\Z")
+_OF_THING = re.compile(
+    r"(?:(?:my|our|the|user's) )?(?!(?:i|we|you|he|she|they|users?|who)\b)(?:[\w-]+ )?[\w-]+"
+    r"(?:'s| is| are) ",
+    re.IGNORECASE,
+)
+# It means what stands before it: "and stuck with it"
+_POINTS_BACK = re.compile(r"\b(?:it|them|em)\b")
 # Behind these stand things of their own: "I'm a nurse, left-handed"
-_MANY = re.compile(r"(?:i'?m|i am|we'?re|we are|hi|(?:the )?users? (?:is|are))\b", re.IGNORECASE)
+_MANY = re.compile(
+    r"(?:i'?m|i am|we'?re|we are|hi|(?:the )?users? (?:is|are))\b(?! \w+ing\b)", re.IGNORECASE
+)
 # Attributes of which any thing may have one
 _AMOUNTS = {"number", "money"}
 ENTANGLED = "it cannot be told apart from what else the entry says"
@@ -201,8 +216,11 @@ def _hangs_on(part: str, statement: str) -> bool:
         return True
     first, _, rest = statement.partition(", ")
     said, bare = (one.strip(" .!") for one in (rest, part))
+    if _POINTS_BACK.search(bare):
+        return not attributes(bare).names
     verb = CLAUSE.search(re.sub(r"^(?:always|usually) ", "", bare))
-    if bare not in said.split(", ") or verb or not _DETAIL.match(bare):
+    lacks = _OF_THING.match(first) and _LACKS.match(bare)
+    if bare not in said.split(", ") or not (lacks or (_DETAIL.match(bare) and not verb)):
         return False
     if load().several.search(first) or _MANY.match(first) or ASKS.match(first):
         return False
