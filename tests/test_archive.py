@@ -15,10 +15,12 @@ import tantivy
 
 import commonplace
 from commonplace import QueryError, Store, cli
+from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.engines.archive import ArchiveEngine
 from commonplace.engines.archive_list import VERSION
 from commonplace.engines.row_reader import RowReader
 from commonplace.errors import CommonplaceError
+from commonplace.recall import HybridSearch
 from tests.test_refuse import run_with_mounts
 
 OLD, NEW = "sessions/p/2025-01-01-old/messages.jsonl", "sessions/p/2026-01-01-new/messages.jsonl"
@@ -102,6 +104,20 @@ def test_where_to_look(memory: Path) -> None:
             store.explain("kettle", f"{OLD}#L2")
         with pytest.raises(QueryError, match="no section or message"):
             store.explain("kettle", f"{NEW}#L9")
+
+
+def test_where_to_look_by_meaning(memory: Path) -> None:
+    # every text has the same vector, so that vectors find whatever they may
+    embedder = CallableEmbedder(lambda texts: [[1.0, 0.0] for _ in texts], "same", 2)
+    with commonplace.open(memory, embedder=embedder) as store:
+        store.archive(sessions=["old"])
+        search = HybridSearch(store, embedder, duplicates=1)
+        assert {hit.path for hit in search.search("kettle", archive="only")} == {OLD}
+        assert {hit.path for hit in search.search("kettle", archive="no")} == {NEW, "tea.md"}
+        assert {hit.path for hit in search.search("kettle")} == {OLD, NEW, "tea.md"}
+        assert {hit.path for hit in store.search("kettle", meaning=True, archive="only")} == {OLD}
+        with pytest.raises(ValueError, match="archive is"):
+            store.search("tea", meaning=True, archive="perhaps")  # type: ignore[call-overload]
 
 
 def test_the_oldest_are_archived_until_few_enough_bytes_are_left(memory: Path) -> None:

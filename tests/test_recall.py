@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 import commonplace
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.errors import ModelError, QueryError
-from commonplace.recall import hybrid as recall
 from commonplace.recall.calibration import Calibration
 from commonplace.recall.fusion import Channels
-from commonplace.recall.hybrid import HybridHit, HybridSearch, overlap, terms
+from commonplace.recall.hybrid import HybridSearch
+from commonplace.recall.hybrid_hits import HybridHit, HybridHits
+from commonplace.recall.near_duplicates import overlap, terms
 from commonplace.recall.vectors import Vectors
 
 LETTERS = "abcdefgh"
@@ -36,7 +37,7 @@ def letters(answer: Callable[[list[str]], Any] = count_letters) -> CallableEmbed
     return CallableEmbedder(answer, "letters", len(LETTERS))
 
 
-def cited(answer: recall.HybridHits) -> list[str]:
+def cited(answer: HybridHits) -> list[str]:
     return [one.hit.citation for one in answer]
 
 

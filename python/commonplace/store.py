@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     )
     from commonplace.paths import GivenPath
     from commonplace.protocols import Embedder
-    from commonplace.recall.hybrid import HybridHits
+    from commonplace.recall.hybrid_hits import HybridHits
     from commonplace.search_filter import FilterFields
 
     Unit = Literal["turn", "message"]
+    Archive = Literal["yes", "no", "only"]
 
 MEANING = "COMMONPLACE_MEANING"
 """The environment variable by which each store has the embedder of `commonplace[embed]`."""
@@ -175,7 +176,7 @@ class Store(Archival):
             unit: Unit = "turn",
             meaning: Literal[False] = False,
             filter: SearchFilter | None = None,
-            archive: Literal["yes", "no", "only"] = "yes",
+            archive: Archive = "yes",
             **fields: Unpack[FilterFields],
         ) -> Hits: ...
         @overload
@@ -187,7 +188,7 @@ class Store(Archival):
             unit: Unit = "turn",
             meaning: Literal[True],
             filter: SearchFilter | None = None,
-            archive: Literal["yes", "no", "only"] = "yes",
+            archive: Archive = "yes",
             **fields: Unpack[FilterFields],
         ) -> HybridHits: ...
         @overload
@@ -199,7 +200,7 @@ class Store(Archival):
             unit: Unit = "turn",
             meaning: None,
             filter: SearchFilter | None = None,
-            archive: Literal["yes", "no", "only"] = "yes",
+            archive: Archive = "yes",
             **fields: Unpack[FilterFields],
         ) -> Hits | HybridHits: ...
 
@@ -211,7 +212,7 @@ class Store(Archival):
         unit: Unit = "turn",
         meaning: bool | None = False,
         filter: SearchFilter | None = None,
-        archive: Literal["yes", "no", "only"] = "yes",
+        archive: Archive = "yes",
         **fields: Unpack[FilterFields],
     ) -> Hits | HybridHits:
         r"""Return up to `limit` sections and turns that answer `query`, best first.
@@ -253,16 +254,26 @@ class Store(Archival):
         ['facts/tea.md']
         """
         given = given_filter(filter, fields)
-        if meaning or (meaning is None and self.embedder is not None):
-            from importlib import import_module
-
-            adapter = import_module("commonplace.adapters.meaning")
-            hybrid: HybridHits = adapter.search_by_meaning(self).search(
-                query, limit, unit=unit, filter=given
-            )
-            return hybrid
         if archive not in ("yes", "no", "only"):
             raise InvalidArgument(f'archive is "yes", "no" or "only", not {archive!r}')
+        if meaning or (meaning is None and self.embedder is not None):
+            return self._search_by_meaning(query, limit, unit, given, archive)
+        return self._search_by_words(query, limit, unit, given, archive)
+
+    def _search_by_meaning(
+        self, query: str, limit: int, unit: Unit, given: SearchFilter, archive: Archive
+    ) -> HybridHits:
+        from importlib import import_module
+
+        adapter = import_module("commonplace.adapters.meaning")
+        hits: HybridHits = adapter.search_by_meaning(self).search(
+            query, limit, unit=unit, filter=given, archive=archive
+        )
+        return hits
+
+    def _search_by_words(
+        self, query: str, limit: int, unit: Unit, given: SearchFilter, archive: Archive
+    ) -> Hits:
         archived = None if archive == "no" else self._opened_archive()
         if archived is None:
             return self._core.search(query, 0 if archive == "only" else limit, given, unit)

@@ -60,7 +60,9 @@ def search(
         hits: Hits | HybridHits
         if meaning:
             _make_vectors(store, PATIENCE)
-            hits = store.search(asked, limit, unit=unit, meaning=True, filter=wanted)
+            hits = store.search(
+                asked, limit, unit=unit, meaning=True, filter=wanted, archive=archive
+            )
         else:
             hits = store.search(asked, limit, unit=unit, filter=wanted, archive=archive)
         if as_json:

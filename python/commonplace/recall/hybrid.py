@@ -8,21 +8,21 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack
 
 from commonplace._core import Hit, Hits, SearchFilter
 from commonplace.arguments import checks_arguments
 from commonplace.citation import located
-from commonplace.entries.summaries import COMMENT
 from commonplace.errors import InvalidArgument, ModelError, Refused
 from commonplace.protocols import Embedder
 from commonplace.recall.calibration import Calibration, level_of
 from commonplace.recall.fusion import Channels
-from commonplace.records import record
+from commonplace.recall.hybrid_hits import Freshness, HybridHit, HybridHits
+from commonplace.recall.near_duplicates import distinct
 from commonplace.search_filter import given_filter
 from commonplace.store import Store
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from commonplace.recall.vectors import Matrix, Vectors
     from commonplace.search_filter import FilterFields
 
-Freshness = Literal["fresh", "stale", "partial"]
 Unit = Literal["turn", "message"]
+Archive = Literal["yes", "no", "only"]
 
 # So many of the best by words, and by vectors, are looked at; a hundred gain nothing
 DEPTH = 50
@@ -40,78 +40,10 @@ EXPLAINED = 1000
 # How often a search is run again when files change under it
 ATTEMPTS = 4
 DAY = 86_400
-# Scripts without spaces between words: their terms are pairs of characters
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-RUN = re.compile(rf"([{UNSPACED}]+)|[^\W_{UNSPACED}]+")
 # A phrase that must stand there, a word that must not, or a filter: vectors know nothing of them
 STRICT = re.compile(
     r'(?:^|\s)-?"[^"]*[^"\s][^"]*"|(?:^|\s)-\w{3}|(?:^|\s)(?:role|session|category):\S*\w'
 )
-
-
-@dataclass(frozen=True, slots=True)
-class HybridHit:
-    """A hit with its fused score and what that is made of.
-
-    `lexical` is the BM25F score as a share of the best one, None where the words do not find it;
-    `cosine` is None where there is no vector. `explain()` says how the score comes about. What a
-    `Hit` has, as `path` and `citation`, this has as well.
-    """
-
-    hit: Hit
-    score: float
-    lexical: float | None
-    cosine: float | None
-    channels: Channels | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        # what a dataclass has itself never comes here; unpickling asks before there is a hit
-        if name.startswith("__") or name == "hit":
-            raise AttributeError(name)
-        return getattr(self.hit, name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a dictionary, with the score and what that is made of."""
-        own = {"score": self.score, "lexical": self.lexical, "cosine": self.cosine}
-        return record(self.hit) | own
-
-    def explain(self) -> str:
-        """Return how the score comes about, as text."""
-        if self.channels is None:
-            return f"{self.score:.3f} of the best BM25F: found by words only"
-        return self.channels.explain(self.lexical, self.cosine)
-
-
-class HybridHits(Sequence[HybridHit]):
-    """What a recall found, best first; what is said about it is that of `Hits`."""
-
-    def __init__(
-        self,
-        found: Sequence[HybridHit],
-        freshness: Freshness,
-        notes: list[str],
-        confidence: float = 0.0,
-    ) -> None:
-        self._found = tuple(found)
-        self.freshness = freshness
-        self.notes = notes
-        self.confidence = confidence
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    @overload
-    def __getitem__(self, index: int) -> HybridHit: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[HybridHit, ...]: ...
-    def __getitem__(self, index: int | slice) -> HybridHit | tuple[HybridHit, ...]:
-        return self._found[index]
-
-    def __iter__(self) -> Iterator[HybridHit]:
-        return iter(self._found)
-
-    def __repr__(self) -> str:
-        return f"HybridHits({list(self._found)!r}, {self.freshness!r}, {self.notes!r})"
 
 
 class VectorIndex(Protocol):
@@ -225,13 +157,15 @@ class HybridSearch:
         unit: Unit = "message",
         filter: SearchFilter | None = None,
         keep: Callable[[Hit], bool] | None = None,
+        archive: Archive = "yes",
         **fields: Unpack[FilterFields],
     ) -> HybridHits:
         """Return up to `limit` documents that answer `query`, best first.
 
-        Ties go by path, then by position. Filter, fields and query language are those of
+        Ties go by path, then by position. Filter, fields, archive and query language are those of
         `Store.search`. Where the query holds a phrase, an exclusion or a filter, vectors only
-        order what the words find. What is of tools has no vectors: with `tools` the words find it.
+        order what the words find. What is of tools, and what is archived, has no vectors: the words
+        find it.
         Of a transcript it finds messages, or turns: then the cosine of a turn is the greatest of
         its messages. `exclude` leaves out what an agent has in its context.
         Of what is found, that for which `keep` returns false is left out before duplicates are.
@@ -242,10 +176,10 @@ class HybridSearch:
         """
         depth = max(DEPTH, 3 * limit)
         filter = given_filter(filter, fields)
-        words = partial(self._store.search, query, depth, unit=unit, filter=filter)
+        words = partial(self._store.search, query, depth, unit=unit, filter=filter, archive=archive)
         why = "there is no embedder"
         if self._index is not None:
-            admits = self._store.predicate(filter)
+            admits = _none if archive == "only" else self._store.predicate(filter)
             try:
                 both = self._both(self._index, query, depth, words, admits, unit)
                 return self._finish(limit, keep, *both)
@@ -368,6 +302,11 @@ class HybridSearch:
         return self._store.transcript(hit.path)[hit.first_line].timestamp
 
 
+def _none(_: Hit) -> bool:
+    """Admit nothing: what is archived has no vectors."""
+    return False
+
+
 def replace_floor(search: HybridSearch, floor: float) -> HybridSearch:
     """Return the same search with another floor, and with what says nearly the same."""
     other = copy(search)
@@ -379,48 +318,3 @@ def shares(hits: Hits) -> list[tuple[Hit, float]]:
     """Return hits with their scores as shares of the best one."""
     best = max((hit.score for hit in hits), default=0.0) or 1.0
     return [(hit, hit.score / best) for hit in hits]
-
-
-def distinct(found: Sequence[HybridHit], limit: int, most: float) -> tuple[list[HybridHit], int]:
-    """Return the first `limit` that say different things, and how many were passed over."""
-    kept: list[HybridHit] = []
-    kept_terms: list[frozenset[str]] = []
-    passed = 0
-    for one in found:
-        if len(kept) >= limit:
-            break
-        # what a comment notes of an entry, such as its day, is not what it says
-        own = terms(COMMENT.sub(" ", one.hit.text))
-        if any(overlap(own, other) > most and not _tell_apart(own ^ other) for other in kept_terms):
-            passed += 1
-            continue
-        kept.append(one)
-        kept_terms.append(own)
-    return kept, passed
-
-
-def _tell_apart(differing: frozenset[str]) -> bool:
-    """Return whether texts that differ in these words say different things: there is a number."""
-    return any(char.isdigit() for word in differing for char in word)
-
-
-def terms(text: str) -> frozenset[str]:
-    """Return the different words of a text; where none are marked, the pairs of characters.
-
-    >>> sorted(terms("Dark mode, dark!")), sorted(terms("我喜欢茶"))
-    (['dark', 'mode'], ['喜欢', '我喜', '欢茶'])
-    """
-    found: set[str] = set()
-    for run in RUN.finditer(text.casefold()):
-        word = run[0]
-        if run[1] and len(word) > 1:
-            found.update(word[at : at + 2] for at in range(len(word) - 1))
-        else:
-            found.add(word)
-    return frozenset(found)
-
-
-def overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """Return what two texts share of their terms (Jaccard 1901); 0 when neither has any."""
-    shared = len(a & b)
-    return shared / ((len(a) + len(b) - shared) or 1)

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from commonplace._core import EngineDocument, Hit, QueryNames, SearchFilter, document_hits
-from commonplace.recall.hybrid import HybridHits, HybridSearch
+from commonplace.recall.hybrid import HybridSearch
+from commonplace.recall.hybrid_hits import HybridHits
 from commonplace.service.searcher import (
     FoundHits,
     Searcher,
@@ -20,7 +21,7 @@ from commonplace.service.vector_writer import maker_of
 from commonplace.service.vectors import TenantVectors
 
 if TYPE_CHECKING:
-    from commonplace.store import Store, Unit
+    from commonplace.store import Archive, Store, Unit
 
 
 def search_by_both(
@@ -73,7 +74,15 @@ class _Searched:
     def __init__(self, searcher: Searcher, store: TenantRoot, vectors: TenantVectors) -> None:
         self._searcher, self._store, self._vectors = searcher, store, vectors
 
-    def search(self, query: str, limit: int, *, unit: Unit, filter: SearchFilter) -> FoundHits:
+    def search(
+        self,
+        query: str,
+        limit: int,
+        *,
+        unit: Unit,
+        filter: SearchFilter,
+        archive: Archive,  # noqa: ARG002 - the engine has all files, archived or not
+    ) -> FoundHits:
         """Return what the words find."""
         return self._searcher.search(self._store, query, limit, unit, filter)
 
