@@ -34,6 +34,8 @@ LAST = 12 << 20
 FLUSH = 4 << 20
 # The numbers of a row, as `archived_documents` takes them
 NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h", "c")
+# Queries that may be nested in each other
+MAX_NESTED = 32
 # Names whose counts are kept
 MAX_COUNTS = 1 << 16
 
@@ -235,9 +237,14 @@ class ArchiveIndex:
         Returns:
             Score and address of each, best first.
         """
-        occur = self.tantivy.Occur
-        parts = [(occur.Must, one) for one in required] + [(occur.Should, one) for one in optional]
-        query = self.tantivy.Query.boolean_query(parts) if parts[1:] else required[0]
+        occur, boolean = self.tantivy.Occur, self.tantivy.Query.boolean_query
+        query = boolean([(occur.Must, one) for one in required]) if required[1:] else required[0]
+        # each on its own: several beside each other are a union, which scores all their rows in
+        # each window of 4,096 rows in which one passes
+        for one in optional[:MAX_NESTED]:
+            query = boolean([(occur.Must, query), (occur.Should, one)])
+        if rest := optional[MAX_NESTED:]:
+            query = boolean([(occur.Must, query), *((occur.Should, one) for one in rest)])
         found: list[tuple[float, Any]] = self.searcher.search(query, limit=most, count=False).hits
         return found
 

@@ -21,8 +21,6 @@ MAX_WORDS = 256
 LANGUAGES = language_names()
 # Best messages that may be shown
 WINDOW = 30
-# Rows with a rare name that are looked at first, for each that is wanted
-RARE = 4
 # The most that tantivy gives for a name of weight 1: that of its BM25 for the shortest row in which
 # the name is four times, with k1 1.2 and b 0.75
 MOST_SCORE = 2.2 * 4 / (4 + 1.2 * 0.25)
@@ -82,31 +80,36 @@ class ArchiveQueries:
         return {name: weights[name] for name in sorted(weights, key=count) if count(name)}
 
     def best(
-        self, weights: Mapping[str, float], required: Sequence[Any], most: int
+        self, weights: dict[str, float], required: Sequence[Any], most: int
     ) -> list[tuple[float, Any]]:
         """Return the rows that score best of those that pass all of `required`, best first.
 
-        tantivy scores each row that has any of the names. Most have only frequent ones, which weigh
-        little: rows that have a rare name are looked at first, and where these are good enough,
-        which they are mostly, no others.
+        tantivy scores each row that has any of the names, as it uses no upper bounds here. Most
+        have only frequent ones, which weigh little. So rows with a rare name are scored first, and
+        the score of the last of them tells which names alone cannot reach it (MaxScore): rows that
+        have no others are not scored.
         """
         # they say what is found, and nothing of how good it is
         required = [self._query.const_score_query(one, 0.0) for one in required]
-        rare, found = 0, 0
-        frequent = sum(weights.values())
-        for name, weight in weights.items():
-            if found >= RARE * most:
+        parts = [self._weighted(name, weight) for name, weight in weights.items()]
+        # the most that the names from each one on give together
+        bounds = [0.0]
+        for weight in reversed(weights.values()):
+            bounds.append(bounds[-1] + weight * MOST_SCORE)
+        bounds.reverse()
+        essential = found = 0
+        for name in weights:
+            if found >= most:
                 break
-            rare, found = rare + 1, found + self._index.count_rows(name)
-            frequent -= weight
-        parts = [(name, self._weighted(name, weight)) for name, weight in weights.items()]
-        if rare < len(parts):
-            either = self._either([part for _, part in parts[:rare]])
-            scored = self._index.best([either, *required], [part for _, part in parts[rare:]], most)
-            if len(scored) == most and scored[-1][0] >= frequent * MOST_SCORE:
+            essential, found = essential + 1, found + self._index.count_rows(name)
+        while True:
+            either = self._either(parts[:essential])
+            scored = self._index.best([either, *required], parts[essential:], most)
+            least = scored[-1][0] if len(scored) == most else 0.0
+            needed = next(at for at in range(essential, len(bounds)) if bounds[at] <= least)
+            if needed == essential:
                 return scored
-        every = self._either([part for _, part in parts])
-        return self._index.best([every, *required], [], most)
+            essential = needed
 
     def _either(self, parts: Sequence[Any]) -> Any:
         return self._query.boolean_query([(self._occur.Should, part) for part in parts])
