@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from benches import corpora, processes, session_imports, statements, transcripts, updates
 from benches.baselines import Bm25s, FullText, Ranked, Tantivy
-from benches.ours import Ours, missing
+from benches.commonplace_engine import Ours, missing
 from benches.ranked import Makers, MinRatios, Notes, build, first_time_queries, prepare, query
 from benches.ratios import OURS, Row, Table, report, versions
 from benches.sections import Section

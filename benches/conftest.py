@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benches import corpora
-from benches.ours import missing
+from benches.commonplace_engine import missing
 
 if TYPE_CHECKING:
     import commonplace

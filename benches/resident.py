@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from benches.baselines import FullText, Ranked, Tantivy
-from benches.ours import Ours
+from benches.commonplace_engine import Ours
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from benches.ours import Ours
+from benches.commonplace_engine import Ours
 from benches.processes import timed
 from benches.ratios import OURS, Row, Table, paired
 

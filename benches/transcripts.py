@@ -21,8 +21,8 @@ from pathlib import Path
 from statistics import median
 
 from benches import scanners
+from benches.commonplace_engine import Ours
 from benches.corpora import SEED, Corpus, Query
-from benches.ours import Ours
 from benches.ranked import Makers, Notes, build, query
 from benches.ratios import OURS, Figures, Row, Table, rounds, seconds
 from benches.resident import measure

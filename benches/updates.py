@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import median
 
 from benches.baselines import Change, Ranked
+from benches.commonplace_engine import Ours
 from benches.corpora import SEED, Query
-from benches.ours import Ours
 from benches.ranked import LIMIT, Notes, answer
 from benches.ratios import OURS, Figures, Row, Table, percentiles, rounds
 from benches.resident import Growth, measure

@@ -13,7 +13,7 @@ import commonplace
 from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
 from commonplace.doors.hosts import find_host
-from commonplace.doors.recalled import confident
+from commonplace.doors.injection_candidates import confident
 from tests.hosts.runner import COMMONPLACE
 
 FACT = "The staging server is called Zephyr-9 and listens on port 4711."

@@ -25,7 +25,7 @@ ROWS = [
         "records",
         "search_filter",
         "side_files",
-        "stamp",
+        "file_stamp",
         "transcript",
     },
     {"settings"},

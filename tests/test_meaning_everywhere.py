@@ -23,8 +23,8 @@ from commonplace.cli import run
 from commonplace.doors.hook import handle
 from commonplace.doors.hook_log import HookLog
 from commonplace.doors.hosts import find_host
+from commonplace.doors.injection_candidates import recalled_text
 from commonplace.doors.mcp.tools import MemoryTools
-from commonplace.doors.recalled import recalled_text
 from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.overview_and_detail import OverviewAndDetail
 from commonplace.memories.profile import Profile

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import commonplace
+from commonplace.doors.injection_candidates import fitting, recalled_text
 from commonplace.doors.mcp.methods import Methods
-from commonplace.doors.recalled import fitting, recalled_text
 from commonplace.entries.injection import piece_of
 from commonplace.memories import (
     FactsAndEpisodes,

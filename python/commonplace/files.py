@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from commonplace._core import Hit
+    from commonplace.file_stamp import Stamp
     from commonplace.side_files import SideFiles
-    from commonplace.stamp import Stamp
     from commonplace.transcript import Transcript
 
     Value = TypeVar("Value")
@@ -210,7 +210,7 @@ class Files:
         >>> store.stamp("a.md").size
         4
         """
-        from commonplace.stamp import Stamp
+        from commonplace.file_stamp import Stamp
 
         return Stamp(*self._core.stamp(self.relative(path)))
 

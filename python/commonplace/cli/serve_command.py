@@ -176,7 +176,7 @@ def _serve(process: Process, host: str, port: int, largest: int) -> int:
     """Serve until the process is told to end."""
     import logging
 
-    from commonplace.doors.listening import address_of, listening
+    from commonplace.doors.sockets import address_of, listening
     from commonplace.service.app import run
 
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")

@@ -10,8 +10,8 @@ from agent_framework import ContextProvider, HistoryProvider, Message
 from agent_framework._sessions import filter_new_messages
 from anyio.to_thread import run_sync
 
-from commonplace.doors.names import encode
-from commonplace.doors.recalled import recalled_text
+from commonplace.doors.encoded_names import encode
+from commonplace.doors.injection_candidates import recalled_text
 from commonplace.doors.transcript_entries import extend, load_versioned
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
 
-from commonplace.doors.names import decode, encode
+from commonplace.doors.encoded_names import decode, encode
 from commonplace.doors.transcript_entries import TranscriptEntries
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemor
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai.types import Content, Part
 
-from commonplace.doors.names import encode
+from commonplace.doors.encoded_names import encode
 from commonplace.doors.transcript_entries import TranscriptEntries
 from commonplace.errors import QueryError
 

@@ -10,10 +10,10 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from commonplace.doors.encoded_names import encode
 from commonplace.doors.hook import PROMPT_BUDGET, memory_root
+from commonplace.doors.injection_candidates import MIN_CONFIDENCE, recalled_text
 from commonplace.doors.mcp.tools import MemoryTools
-from commonplace.doors.names import encode
-from commonplace.doors.recalled import MIN_CONFIDENCE, recalled_text
 from commonplace.errors import CommonplaceError
 from commonplace.store import open as open_store
 from commonplace.tools import tools_for

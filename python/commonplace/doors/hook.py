@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from commonplace.doors.hosts.host import HookEvent, Host
-    from commonplace.doors.recalled import Candidate
+    from commonplace.doors.injection_candidates import Candidate
     from commonplace.store import Store
 
     T = TypeVar("T")
@@ -117,7 +117,7 @@ class Hook:
         if self._event.kind not in {"session start", "prompt"}:
             self._try(lambda: self._import(begun))
             return ""
-        from commonplace.doors.recalled import MIN_CONFIDENCE, fitting, standing
+        from commonplace.doors.injection_candidates import MIN_CONFIDENCE, fitting, standing
 
         store, event = self._store, self._event
         if event.kind == "prompt":

@@ -27,7 +27,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from commonplace.doors.names import decode, encode
+from commonplace.doors.encoded_names import decode, encode
 from commonplace.errors import FormatError, NotFound, QueryError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from anyio.to_thread import run_sync
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
-from commonplace.doors.names import encode
-from commonplace.doors.recalled import recalled_text
+from commonplace.doors.encoded_names import encode
+from commonplace.doors.injection_candidates import recalled_text
 from commonplace.doors.transcript_entries import TranscriptEntries
 from commonplace.entries.injection import pack, unframe
 

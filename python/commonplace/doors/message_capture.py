@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from commonplace.doors.names import encode
+from commonplace.doors.encoded_names import encode
 from commonplace.errors import Conflict
 
 TYPE_CHECKING = False

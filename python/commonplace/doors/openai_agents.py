@@ -9,8 +9,8 @@ from agents import FunctionTool
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 from anyio.to_thread import run_sync
 
+from commonplace.doors.encoded_names import encode
 from commonplace.doors.mcp.tools import MemoryTools
-from commonplace.doors.names import encode
 from commonplace.doors.transcript_entries import extend, load_versioned
 from commonplace.errors import CommonplaceError
 from commonplace.tools import Toolset, tools_for

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from commonplace.doors.names import decode, encode
+from commonplace.doors.encoded_names import decode, encode
 from commonplace.errors import Conflict, FormatError, NotFound
 
 if TYPE_CHECKING:

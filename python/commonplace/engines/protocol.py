@@ -1,4 +1,4 @@
-"""What a search asks of an engine."""
+"""Engine protocol: what a search asks of an engine."""
 
 from __future__ import annotations
 

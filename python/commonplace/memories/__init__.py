@@ -2,7 +2,7 @@
 
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers
-from commonplace.memories.four_layers.runs import AgentRuns
+from commonplace.memories.four_layers.run_hooks import AgentRuns
 from commonplace.memories.overview_and_detail import OverviewAndDetail
 from commonplace.memories.profile import Profile
 from commonplace.memories.registry import find_system, memory_system, system_names

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from commonplace._core import Hit
+from commonplace.file_stamp import Stamp
 from commonplace.recall.nearest import normal
-from commonplace.stamp import Stamp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

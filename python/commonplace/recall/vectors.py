@@ -25,6 +25,7 @@ except ImportError as error:
 from commonplace._core import Hit
 from commonplace.embedded_text import digest, embedded_text
 from commonplace.errors import Conflict, ModelError, NotFound, Refused
+from commonplace.file_stamp import Stamp
 from commonplace.locks import Lock
 from commonplace.progress import FOLDER, ProgressNotes
 from commonplace.protocols import Embedder
@@ -38,7 +39,6 @@ from commonplace.recall.vector_documents import (
     unchanged,
 )
 from commonplace.recall.vector_maker import Batches, VectorMaker
-from commonplace.stamp import Stamp
 from commonplace.store import Store
 
 if TYPE_CHECKING:

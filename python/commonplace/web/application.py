@@ -26,8 +26,8 @@ from commonplace.web import (
 from commonplace.web.catalog import LANGUAGES, accepted, translated
 from commonplace.web.citations import citation_address
 from commonplace.web.formats import day, size, title_text, when
+from commonplace.web.highlights import marked
 from commonplace.web.markdown import rendered
-from commonplace.web.marking import marked
 from commonplace.web.memory_place import folder_chips, memory_address
 from commonplace.web.page import THEMES, Frame, Page, page_route
 from commonplace.web.safety import PREFERENCES, STATIC, Access, Guard

@@ -1,4 +1,4 @@
-"""Where memories lie in a store: folders in which a layout begins."""
+"""Folders of a store in which the layout of a memory begins."""
 
 from __future__ import annotations
 

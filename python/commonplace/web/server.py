@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from commonplace.doors.listening import LOOPBACK, listening
+from commonplace.doors.sockets import LOOPBACK, listening
 from commonplace.errors import CommonplaceError
 from commonplace.web.application import application
 from commonplace.web.note_index import shared_index

@@ -14,8 +14,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import RequestParams
 from starlette.responses import PlainTextResponse
 
-from commonplace.doors.listening import address_of, listening
 from commonplace.doors.mcp.methods import INSTRUCTIONS, Methods, Params, RpcError, stateless_fields
+from commonplace.doors.sockets import address_of, listening
 from commonplace.errors import Refused
 
 if TYPE_CHECKING:

@@ -38,8 +38,8 @@ from commonplace.memories.four_layers.compaction import (
 )
 from commonplace.memories.four_layers.entries import KEYS, Record, checked, of_layer
 from commonplace.memories.four_layers.json_files import dump, read_files, write_files
+from commonplace.memories.four_layers.keyword_scoring import by_terms
 from commonplace.memories.four_layers.notes import LayerNotes, StoredEntry
-from commonplace.memories.four_layers.terms import by_terms
 from commonplace.memories.four_layers.types import (
     CompactOptions,
     EntryLike,

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from commonplace.entries.summaries import summarise
+from commonplace.memories.four_layers.keyword_scoring import summary_text
 from commonplace.memories.four_layers.notes import LayerNotes
-from commonplace.memories.four_layers.terms import summary_text
 from commonplace.memories.four_layers.types import Layer, MemoryEntry
 from commonplace.protocols import ChatModel
 

@@ -1,4 +1,4 @@
-"""Sockets on which servers listen, taken before a server says where it is."""
+"""Listening sockets of servers, taken before a server says where it is."""
 
 from __future__ import annotations
 

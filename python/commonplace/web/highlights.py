@@ -1,4 +1,4 @@
-"""Text with its highlighted ranges as HTML."""
+"""Highlights of a text as HTML: its ranges in `<mark>`, all else escaped."""
 
 from __future__ import annotations
 

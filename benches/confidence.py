@@ -1,6 +1,6 @@
 """Separation of questions that a memory can answer from foreign ones, by `Hits.confidence`.
 
-    python -m benches.silence
+    python -m benches.confidence
 
 The questions of each group of a labelled set are asked of their own group and of the next one.
 AUC is the share of pairs, one own and one foreign question, of which the own one has the higher

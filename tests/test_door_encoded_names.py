@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
-from commonplace.doors.names import decode, encode
+from commonplace.doors.encoded_names import decode, encode
 from commonplace.errors import EncodingError, FormatError
 
 awkward = st.sampled_from(
