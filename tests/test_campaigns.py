@@ -38,6 +38,7 @@ def test_a_suite_that_runs_no_test_loses_no_result(
     assert not report.write([result], 1, 60, tell=output.append)
     assert "nothing (no test ran) | 0 tests | 1 |" in report.REPORT.read_text()
     assert " | 7 | 0 | `--only stamps`" in report.REPORT.read_text()
+    assert "**7 checks, 0 failed; 0 tests, 1 failed.**" in report.REPORT.read_text()
     assert any("ran no test" in line for line in output)
 
     def interrupted(*_: object) -> tuple[int, int]:

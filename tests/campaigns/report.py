@@ -47,9 +47,10 @@ ROOT = Path(__file__).parents[2]
 REPORT = ROOT / "docs" / "reliability.md"
 
 WORDS = (
-    "What is promised, how it was tested, how often, and how often it failed. A promise counts as "
-    "tested only by what stands in its rows; where something could not be tested, a row says so "
-    "and why. This page is written by `make campaign`; its words are in `tests/campaigns`.\n\n"
+    "What the files, the index and the servers promise, and the evidence: how each promise was "
+    "tested, how often, and how often it failed. A promise counts as tested only by what stands "
+    "in its rows; where something could not be tested, a row says so and why. This page is "
+    "written by `make campaign`; its words are in `tests/campaigns`.\n\n"
     "A *check* of a campaign is one comparison of what was promised with what is there, after one "
     "kill, error, cut, race or edit, with random moments and values; a *trial* is a seeded run "
     "that makes many checks. A *test* is one function of "
@@ -257,6 +258,8 @@ def rendered(
         "",
         run,
         "",
+        totals(results, counts),
+        "",
         "| # | promise | how it was tested | checks | failures | by | date |",
         "|--:|---|---|--:|--:|---|---|",
     ]
@@ -268,6 +271,18 @@ def rendered(
     lines += ["", "## The invariants", ""]
     lines += [f"- `{result.campaign.name}`: {result.campaign.invariant}" for result in results]
     return "\n".join(lines) + "\n"
+
+
+def totals(results: list[Result], counts: dict[str, tuple[int, int]]) -> str:
+    """Return how many checks and tests there were in all, and how many failed."""
+    checks = sum(sum(result.checks.values()) for result in results)
+    failures = sum(sum(result.failures.values()) for result in results)
+    tests = sum(run for run, _ in counts.values())
+    failed = sum(failed for _, failed in counts.values())
+    return (
+        f"**{checks:,} checks, {failures:,} failed; {tests:,} tests, {failed:,} failed.** A test "
+        "may stand in the rows of several promises."
+    )
 
 
 def rows_of(
