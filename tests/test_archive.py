@@ -16,7 +16,9 @@ import tantivy
 import commonplace
 from commonplace import QueryError, Store, cli
 from commonplace.adapters.embedders import CallableEmbedder
+from commonplace.engines import archive_index
 from commonplace.engines.archive import ArchiveEngine
+from commonplace.engines.archive_index import ArchiveIndex
 from commonplace.engines.archive_list import VERSION
 from commonplace.engines.row_reader import RowReader
 from commonplace.errors import CommonplaceError
@@ -541,6 +543,31 @@ def test_sessions_that_do_not_fit_are_archived(tmp_path: Path) -> None:
         assert store.search("bad").freshness == "fresh"
         hits = store.search(f"{words[5]}5x0 {words[5]}5x9", limit=2)
         assert [hit.archived for hit in hits] in ([True, False], [False, True])
+
+
+def test_an_index_that_fills_the_memory_is_left_and_opened_again(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old"])
+        before = found(store, "kettle tea")
+        made: list[ArchiveIndex] = []
+        make = ArchiveIndex.make
+
+        def counted(index: ArchiveIndex) -> None:
+            made.append(index)
+            make(index)
+
+        monkeypatch.setattr(ArchiveIndex, "make", counted)
+        assert found(store, "kettle tea") == before
+        assert made == []
+        # less than nothing is allowed, so each search leaves it
+        monkeypatch.setattr(archive_index, "MAX_MAPPED", -(1 << 40))
+        assert found(store, "kettle tea") == before
+        assert len(made) == 1
+        store.archive(sessions=["new"])
+        assert {archived for _, archived in found(store, "kettle")} == {True}
+        assert len(made) > 1
 
 
 def test_the_engine_is_small_to_look_at(memory: Path) -> None:

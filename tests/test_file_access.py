@@ -71,9 +71,9 @@ ALLOWED = {
     "engines/archive_index.py": (
         {
             *("is_file", "iterdir", "mkdir", "os.access", "rglob", "stat", "symlink_to"),
-            "tempfile.TemporaryDirectory",
+            *("read_text", "tempfile.TemporaryDirectory"),
         },
-        "the folder of tantivy, which opens its files itself",
+        "the folder of tantivy, which opens its files itself; what the system tells of memory",
     ),
     "engines/archive_list.py": ({"os.fsync"}, "a side file that the core has opened"),
     "extraction/rule_tables.py": ({"read_text"}, "rules that are part of the package"),

@@ -155,6 +155,7 @@ class ArchiveEngine:
         self, names: QueryNames, stats: CollectionStats, filter: SearchFilter, count: int
     ) -> list[EngineDocument]:
         """Return the documents that score best by tantivy's BM25 with the weights of the core."""
+        self._index.release_pages()
         self._follow()
         weights = self._queries.weights(names, stats)
         if not weights or not self._list.files:

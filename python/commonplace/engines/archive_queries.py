@@ -33,18 +33,18 @@ class ArchiveQueries:
         self._index = index
         self._query, self._occur = index.tantivy.Query, index.tantivy.Occur
         self._languages: set[str] = set()
-        self._languages_of: object = None
+        self._languages_of = 0
 
     def __repr__(self) -> str:
         return f"ArchiveQueries({self._index!r})"
 
     def languages(self) -> set[str]:
         """Return the codes of the languages that some rows are in."""
-        if self._languages_of is not self._index.searcher:
+        if self._languages_of != self._index.version:
             self._languages = {
                 code for code, names in LANGUAGES if any(map(self._index.count, names))
             }
-            self._languages_of = self._index.searcher
+            self._languages_of = self._index.version
         return self._languages
 
     def counts(self, names: QueryNames) -> dict[str, int]:
