@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.cli import load_commands, run
+from commonplace.cli import load_commands, options, run
+from commonplace.doors import hosts, plugins
 
 USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\n"
 TALK = [
@@ -556,6 +557,18 @@ def test_grep_and_list_build_no_index(shell: Shell, arguments: list[str], code: 
     shell("search", "filler")
     assert index.exists()
     assert shell(*arguments, code=code) == out
+
+
+def test_completion_knows_what_commands_take() -> None:
+    assert options.HOST.values == hosts.NAMES
+    assert options.PLUGIN_FORM.values == plugins.FORMS
+
+
+def test_a_query_without_words_is_told_once(shell: Shell) -> None:
+    for query in (["--", "-ferry"], ["role:user"]):
+        shell("search", *query, code=1)
+        (told,) = shell.err.splitlines()
+        assert "add a word to look for" in told
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])

@@ -328,6 +328,8 @@ try commonplace --root = "~/memory" read sessions/w
 try commonplace --root "$ROOT" grep tea --prefix b
 try commonplace --root /nowhere show 0198
 try commonplace --root "$ROOT" show 'x$'
+try commonplace install c
+try commonplace export o
 """
     # what a file is called is no command
     (filled / "b $(touch ran).md").write_text("tea\n")
@@ -358,6 +360,8 @@ try commonplace --root "$ROOT" show 'x$'
         "b $(touch ran).md",
         "",
         "x\\$\\(touch",
+        "claude-code codex cursor",
+        "okf",
     ]
     assert not (tmp_path / "ran").exists()
 

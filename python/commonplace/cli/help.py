@@ -65,6 +65,9 @@ def _add(argument: Argument, parser: argparse.ArgumentParser) -> None:
     if argument.completer:
         named = dict.fromkeys(("bash", "zsh"), argument.completer)
         action.complete = named  # type: ignore[attr-defined]
+    if argument.values:
+        # in completion alone: help has them in its text
+        action.choices, action.metavar = argument.values, action.dest
 
 
 def _parser(

@@ -337,17 +337,27 @@ MIN_CONFIDENCE = argument(
     metavar="C",
     help="Inject nothing below this confidence, from 0 to 1. Default: 0.4.",
 )
-HOST = argument("host", help="claude-code, codex, gemini, opencode, cursor, vscode or hermes.")
+HOST = argument(
+    "host",
+    values=("claude-code", "codex", "gemini", "opencode", "cursor", "vscode", "hermes"),
+    help="claude-code, codex, gemini, opencode, cursor, vscode or hermes.",
+)
 IN_PROJECT = argument(
     "--project",
     dest="in_project",
     action="store_true",
     help="In this project and its own memory, instead of the user's settings and memory.",
 )
-PLUGIN_FORM = argument("form", help="claude-code, codex, agent-plugins or hermes.")
+PLUGIN_FORM = argument(
+    "form",
+    values=("claude-code", "codex", "agent-plugins", "hermes"),
+    help="claude-code, codex, agent-plugins or hermes.",
+)
 PLUGIN_FOLDER = argument("folder", type=path_of, help="A new or empty folder.")
 EXPORT_FORMS = ("okf", "chatgpt")
-EXPORT_FORM = argument("form", help="okf: a bundle of notes; chatgpt: a JSON file of sessions.")
+EXPORT_FORM = argument(
+    "form", values=EXPORT_FORMS, help="okf: a bundle of notes; chatgpt: a JSON file of sessions."
+)
 EXPORTED = argument("target", type=path_of, help="A new folder for okf, a new file for chatgpt.")
 EXPORT_PREFIX = argument("--prefix", help="Only files at or below this path of the memory.")
 BUNDLE = argument("folder", type=path_of, help="A bundle of the Open Knowledge Format.")

@@ -117,8 +117,8 @@ def nothing(
     `dated` says that only what has a date was looked at, `without_tools` that the tool traffic of
     transcripts was not.
     """
-    # that says it all
-    if any(note.startswith("no session ") for note in notes):
+    # these say it all
+    if any(note.startswith(("no session ", "the query only excludes")) for note in notes):
         return
     missing = [prefix for prefix in prefixes or [""] if not store.holds(prefix)]
     where = " or ".join(f"{store.root}/{prefix}".rstrip("/") for prefix in missing)

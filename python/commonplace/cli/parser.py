@@ -27,6 +27,8 @@ class Argument:
     def __init__(self, names: tuple[str, ...], settings: dict[str, Any]) -> None:
         # a shell function of `commonplace.cli.completion` that completes its value
         self.completer: str | None = settings.pop("completer", None)
+        # values that completion knows; what else is given is judged by the command
+        self.values: tuple[str, ...] = settings.pop("values", ())
         self.names, self.settings = names, settings
         self.is_option = names[0].startswith("-")
 
@@ -114,7 +116,7 @@ COMMANDS: dict[str, Command] = {}
 
 
 def argument(*names: str, **settings: Any) -> Argument:
-    """Declare an argument as `ArgumentParser.add_argument` takes it, and its `completer`."""
+    """Declare an argument as `ArgumentParser.add_argument` takes it; also `completer`, `values`."""
     return Argument(names, settings)
 
 
