@@ -84,8 +84,10 @@ def test_a_host_is_imported_and_again(store: Store, root: Path) -> None:
     assert (store.grep("ferry").count(), store.grep("session").bad_line_count) == (1, 0)
     again = store.import_sessions(hosts=["all"])
     assert (again.unchanged, again.sources, again.messages) == (1, [], 0)
-    with pytest.raises(commonplace.FormatError, match="known are"):
-        store.import_sessions(hosts=["nobody"])
+    assert store.import_sessions(hosts="claude-code").unchanged == 1
+    for nobody in ("nobody", ["nobody"]):
+        with pytest.raises(commonplace.FormatError, match=r"nobody.*known are"):
+            store.import_sessions(hosts=nobody)
 
 
 def test_no_secret_of_a_header_reaches_the_disk(store: Store, root: Path, tmp_path: Path) -> None:

@@ -312,3 +312,17 @@ def test_a_range_of_messages(store: Store) -> None:
     assert [message.text for message in log.messages(2, 3)] == ["1", "2", "3"]
     assert [message.text for message in log.messages(4)] == ["3", "4"]
     assert log.messages(9) == []
+
+
+def test_what_is_no_object_is_no_message(store: Store) -> None:
+    log = store.transcript("sessions/s1")
+    no_message: Any
+    for no_message in ("hello", 5, None, ["role"], b"{}"):
+        with pytest.raises(commonplace.InvalidArgument, match="a message is an object"):
+            log.append(no_message)
+        with pytest.raises(commonplace.InvalidArgument, match="a message is an object"):
+            log.extend([PLAIN[0], no_message])
+    # one message in place of several
+    with pytest.raises(commonplace.InvalidArgument, match="a message is an object"):
+        log.extend(PLAIN[0])  # type: ignore[arg-type]
+    assert not store.list()

@@ -21,7 +21,7 @@ class Sessions(Files):
     def import_sessions(
         self,
         *paths: str | os.PathLike[str],
-        hosts: Sequence[str] = (),
+        hosts: str | Sequence[str] = (),
         progress: Callable[[int, int], None] | None = None,
         keep_secrets: bool | None = None,
     ) -> ImportReport:
@@ -40,9 +40,9 @@ class Sessions(Files):
         Args:
             paths: Files, and folders with all files below them that may hold sessions; `"-"` is
                 standard input. What each file is, its content tells.
-            hosts: Hosts whose own folders are read: `claude-code`, `codex`, `gemini`, `opencode`,
-                `pi`, or `all`. Variables such as `CLAUDE_CONFIG_DIR` and `CODEX_HOME`, by which a
-                host is told another place, count here too.
+            hosts: One or several hosts whose own folders are read: `claude-code`, `codex`,
+                `gemini`, `opencode`, `pi`, or `all`. Variables such as `CLAUDE_CONFIG_DIR` and
+                `CODEX_HOME`, by which a host is told another place, count here too.
             progress: Called now and then with the bytes read so far and those that there are; what
                 it raises ends the import.
             keep_secrets: Whether secrets (keys, tokens, passwords) are stored as they are, and not
@@ -78,7 +78,8 @@ class Sessions(Files):
                 progress(done, total)
 
         try:
-            return self._core.import_sessions(names, list(hosts), told, keep_secrets=keeps)
+            wanted = [hosts] if isinstance(hosts, str) else list(hosts)
+            return self._core.import_sessions(names, wanted, told, keep_secrets=keeps)
         finally:
             notes.end()
 

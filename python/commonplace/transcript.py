@@ -38,7 +38,8 @@ class Transcript:
         `keep_secrets`.
 
         Raises:
-            InvalidArgument: `role` is missing, or something in it cannot be written as JSON.
+            InvalidArgument: It is no object, `role` is missing, or something in it cannot be
+                written as JSON.
             EncodingError: A text in it is not UTF-8.
             StorageError: Nothing was added.
             InDoubt: It is not known whether the message is there; look before you repeat.
@@ -50,6 +51,7 @@ class Transcript:
         >>> log[1].text
         'Call me Alex.'
         """
+        _check_object(message)
         if not isinstance(message.get("role"), str):
             raise InvalidArgument('a message needs a "role" such as "user" or "assistant"')
         record, counts = self._redacted(dict(message))
@@ -73,7 +75,7 @@ class Transcript:
             expected_version: The version you read (`"absent"`: not there yet).
 
         Raises:
-            InvalidArgument: Something cannot be written as JSON.
+            InvalidArgument: One is no object, or something cannot be written as JSON.
             EncodingError: A text in it is not UTF-8.
             Conflict: The transcript is no longer the expected version; nothing was added.
 
@@ -85,7 +87,10 @@ class Transcript:
         """
         import json  # here, for a command that reads has no use for it
 
-        redacted, counts = self._redacted([dict(record) for record in records])
+        given = list(records)
+        for record in given:
+            _check_object(record)
+        redacted, counts = self._redacted([dict(record) for record in given])
         try:
             # numbers of any size, which orjson does not take
             lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in redacted]
@@ -203,3 +208,9 @@ class Transcript:
         while batch := self.messages(start, 1000):
             yield from batch
             start = batch[-1].line + 1
+
+
+def _check_object(record: Any) -> None:
+    """Refuse what is no object; what came as JSON may be anything."""
+    if not isinstance(record, Mapping):
+        raise InvalidArgument(f"a message is an object (a dict), not {type(record).__name__}")
