@@ -229,6 +229,18 @@ def test_what_was_archived_stays_so_in_the_next_process(memory: Path) -> None:
         assert store.verify().differences == []
 
 
+def test_opening_reads_nothing_of_archived_files(memory: Path) -> None:
+    # what was read makes the snapshot be written again, once it takes files for read: see above
+    time.sleep(2.1)
+    subprocess.run([sys.executable, "-c", ARCHIVES, memory, "old"], check=True, timeout=60)
+    searches = "import commonplace, sys\ncommonplace.open(sys.argv[1]).search('tea')"
+    written = set()
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", searches, memory], check=True, timeout=60)
+        written.add((memory / ".commonplace/index").stat().st_mtime_ns)
+    assert len(written) == 1
+
+
 @pytest.mark.parametrize("loss", ["torn", "gone", "empty"])
 def test_a_damaged_index_is_made_again(memory: Path, loss: str) -> None:
     with commonplace.open(memory) as store:

@@ -123,6 +123,33 @@ impl Catalog {
         can_be && self.archived.get(&file.path, &file.stat).is_some()
     }
 
+    /// Takes over files of a walk that are archived and not in the table yet; returns the others.
+    ///
+    /// Nothing of them is read: the walk has their stamps, and the list says the rest.
+    ///
+    /// # Arguments
+    /// * `places`: of files in `seen`.
+    pub(crate) fn take_archived(
+        &mut self,
+        seen: &[(String, Stat)],
+        mut places: Vec<usize>,
+    ) -> Vec<usize> {
+        let archived = self.archived.clone();
+        places.retain(|&at| {
+            let (path, stat) = &seen[at];
+            let can_be = FileKind::of(path) == FileKind::Transcript && self.file(path).is_none();
+            let Some(file) = archived.get(path, stat).filter(|_| can_be) else { return true };
+            let summary = self.labels.interner().intern(&file.summary);
+            let place = self.place(path) as usize;
+            let known = &mut self.files[place];
+            (known.stat, known.summary, known.left_out) = (*stat, summary, Some(ARCHIVED));
+            self.changes.push(path);
+            false
+        });
+        self.report_memory_use();
+        places
+    }
+
     /// Returns what is known of a file that is in the archive, and not in this index.
     pub(crate) fn archived_file(&self, file: &FileMeta) -> Option<&ArchivedFile> {
         let is_left_out = file.left_out == Some(ARCHIVED);

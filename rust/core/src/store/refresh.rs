@@ -157,6 +157,10 @@ impl Store {
         for path in gone {
             self.update(state, &path, interrupt)?;
         }
+        let changed = match state.tools.is_none() && state.unreadable.is_empty() {
+            true => state.main.take_archived(&seen.files, changed),
+            false => changed,
+        };
         for at in changed {
             self.update(state, &seen.files[at].0, interrupt)?;
         }
