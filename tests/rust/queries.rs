@@ -150,6 +150,30 @@ fn a_message_is_rescored_by_its_session() {
     assert!(explained.session > 0.0);
 }
 
+/// Of two equal messages of a session, the one near a message with the other words of the query
+/// scores higher; a query without any word that is known finds nothing.
+#[test]
+fn words_of_messages_near_one_count_for_it() {
+    let memory = TestRoot::new();
+    let line = |content: &str| format!("{{\"role\":\"user\",\"content\":\"{content}\"}}\n");
+    let other = |count: usize| vec!["go on"; count];
+    let talk = [
+        vec!["my uncle has a boat"],
+        other(7),
+        vec!["the school by the sea"],
+        other(8),
+        vec!["the school by the sea"],
+        other(1),
+    ];
+    memory.put("messages.jsonl", talk.concat().into_iter().map(line).collect::<String>());
+    let store = memory.open(false);
+    let answer = ask(&store, "school of my uncle");
+    let score = |line| answer.hits.iter().find(|hit| hit.first_line == line).unwrap().score;
+    assert!(score(9) > score(18), "{} {}", score(9), score(18));
+    assert_eq!(answer.hits[0].first_line, 1);
+    assert!(ask(&store, "zeppelin").hits.is_empty());
+}
+
 /// Of two messages that hold the query alike, the one with a time comes first where the query asks when.
 #[test]
 fn a_query_that_asks_when_finds_what_tells_a_time() {

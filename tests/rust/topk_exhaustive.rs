@@ -205,6 +205,8 @@ impl World {
                         .collect();
                     if self.catalog.index.docs_with_field(Field::Speaker) > 0 {
                         let window = Unit::Message.window();
+                        let rescored = expected.len().min(window);
+                        scorer.rescore_messages(&mut expected[..rescored]);
                         session_rescore::rescore(
                             &self.catalog,
                             &mut expected,

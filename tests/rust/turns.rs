@@ -239,9 +239,11 @@ fn assert_adds_up(store: &Store, citation: &str) -> String {
 #[test]
 fn a_turn_is_explained_behind_the_best_and_where_both_halves_are_alike() {
     let memory = TestRoot::new();
-    // each is a turn by itself, and a short question; alike, so the last are behind the window
-    let asks = json!({"role": "user", "name": "Ann", "content": "Is the oven cold?"});
-    memory.put("s/asks.jsonl", format!("{asks}\n").repeat(40));
+    // each is a turn and a session by itself, and a short question; alike, so the last are behind
+    // the window
+    let asks = |session| json!({"role": "user", "name": "Ann", "content": "Is the oven cold?", "session": session});
+    let lines: String = (10..50).map(|n| format!("{}\n", asks(n.to_string()))).collect();
+    memory.put("s/asks.jsonl", lines);
     let store = memory.open(false);
     let hits = turns(&store, "oven");
     assert_eq!(hits.len(), 30);

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, missing_docs)]
 
+mod shares;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,7 +14,7 @@ use commonplace_core::index::bm25f::{Counts, FIELDS, Field, Lengths, Weights};
 use commonplace_core::text::language::detection::{DOCUMENT_MARGIN, Votes, vote_of};
 use commonplace_core::text::language::readings::{LanguageId, prefix_of, stem_in};
 use commonplace_core::text::language::stems::stem;
-use commonplace_core::text::query_terms::{QueryTerm, language_of, query_terms};
+use commonplace_core::text::query_terms::{QueryTerm, query_terms};
 use commonplace_core::text::segmentation;
 use commonplace_core::text::tokens::{self, Term, TermForm};
 
@@ -159,24 +161,38 @@ impl Reference {
         scores
     }
 
-    /// As [`Self::scores`], with a sixth of each word being that it is in the text, each weight to
-    /// the power of ¾ and the sum of weights as it was.
+    /// As [`Self::scores`], each weight to the power of ¾ and the sum of weights as it was, with
+    /// presence.
     pub fn dampened_scores(&self, query: &str) -> BTreeMap<Position, f64> {
-        let concepts = self.concept_scores(query);
+        let concepts = self.scores_with_presence(query);
         let sum = |power: f64| concepts.values().map(|(weight, _)| weight.powf(power)).sum::<f64>();
         let mut scores = BTreeMap::new();
-        for (concept, (weight, of_concept)) in &concepts {
+        for (weight, of_concept) in concepts.values() {
+            for (place, score) in of_concept {
+                *scores.entry(place.clone()).or_default() +=
+                    score * weight.powf(-0.25) * sum(1.0) / sum(0.75);
+            }
+        }
+        scores
+    }
+
+    /// As [`Self::concept_scores`], with a sixth of each word being that it is in the text.
+    fn scores_with_presence(
+        &self,
+        query: &str,
+    ) -> BTreeMap<String, (f64, BTreeMap<Position, f64>)> {
+        let mut concepts = self.concept_scores(query);
+        for (concept, (weight, of_concept)) in &mut concepts {
             for (place, score) in of_concept {
                 let document = &self.documents[place];
                 let body = Field::Body as usize;
                 let is_said = document.concepts[concept].values().any(|counts| counts[body] > 0);
                 let half = 1.0 + f64::from(document.lengths[body]) / 300.0;
-                let presence = if is_said { weight / half } else { 0.0 };
-                *scores.entry(place.clone()).or_default() +=
-                    (score + (presence - score) / 6.0) * weight.powf(-0.25) * sum(1.0) / sum(0.75);
+                let presence = if is_said { *weight / half } else { 0.0 };
+                *score += (presence - *score) / 6.0;
             }
         }
-        scores
+        concepts
     }
 
     /// Returns the weight of each concept of the query, and its part of the scores.
@@ -334,7 +350,8 @@ impl Reference {
         };
         let mut rescored: BTreeMap<Position, f64> =
             found.iter().map(|(best, _, turn)| (best.clone(), score(best, turn))).collect();
-        self.rescore_by(&mut rescored, TURN_WINDOW, |place| {
+        let best = rescored.clone();
+        self.rescore_by(&mut rescored, &best, |place| {
             let is_alone = |turn: &[Position]| turn.len() == 1 && turn[0] == *place;
             let is_turn = found.iter().any(|(_, _, turn)| is_alone(turn));
             let shares = || self.question_share(place) * self.time_share(query, place);
@@ -360,92 +377,50 @@ impl Reference {
         prompt.max(reply) + 0.3 * prompt.min(reply)
     }
 
-    /// Rescores messages among the best thirty by their neighbours, their session and their
-    /// speaker, as `session_rescore.rs` does.
+    /// Rescores messages among the best thirty by their words and those near them, their neighbours,
+    /// their session and their speaker, as `message_rescore.rs` and `session_rescore.rs` do.
     pub fn rescore(&self, query: &str, scores: &mut BTreeMap<Position, f64>) {
-        self.rescore_by(scores, MESSAGE_WINDOW, |place| {
+        let mut best: Vec<(Position, f64)> = scores.iter().map(|(p, s)| (p.clone(), *s)).collect();
+        best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        best.truncate(MESSAGE_WINDOW);
+        let mut best: BTreeMap<Position, f64> = best.into_iter().collect();
+        let concepts = self.scores_with_presence(query);
+        let messages: Vec<(Position, usize)> = best
+            .keys()
+            .filter(|place| FileKind::of(&place.0) == FileKind::Transcript)
+            .map(|place| (place.clone(), self.line_of(place)))
+            .collect();
+        for (place, line) in &messages {
+            let near = messages.iter().filter(|(other, at)| {
+                other.0 == place.0
+                    && self.session(other) == self.session(place)
+                    && at.abs_diff(*line) <= 8
+            });
+            let near: Vec<&Position> = near.map(|(other, _)| other).collect();
+            let score = concepts.values().map(|(_, scores)| {
+                let of = |place: &Position| scores.get(place).copied().unwrap_or_default();
+                0.8 * of(place) + 0.2 * near.iter().map(|other| of(other)).fold(0.0, f64::max)
+            });
+            best.insert(place.clone(), score.sum());
+        }
+        self.rescore_by(scores, &best, |place| {
             let shares = self.speaker_share(query, place) * self.question_share(place);
             shares * self.time_share(query, place)
         });
     }
 
-    /// ¾ for what another one said than the query asks about.
-    fn speaker_share(&self, query: &str, place: &Position) -> f64 {
-        let document = &self.documents[place];
-        if document.role.is_empty() {
-            return 1.0;
-        }
-        let lower = query.to_lowercase();
-        let has = |words: &[&str]| {
-            lower.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
-        };
-        // word by word: each run of Han characters has a vote for the language of the query
-        let words: Vec<(&str, f32)> = query.split_whitespace().map(|word| (word, 1.0)).collect();
-        let held: BTreeSet<LanguageId> = self.documents.values().map(|d| d.language).collect();
-        let languages: Vec<LanguageId> = LanguageId::all().filter(|l| held.contains(l)).collect();
-        // no other language of the tests has a pronoun in its texts
-        let is_about_user = language_of(&words, &languages) == LanguageId::BY_WORD
-            && (has(&["i"]) || has(&["my", "me"]) && !has(&["you", "your"]));
-        let terms = query_terms(&words, &languages, |word| stem(word).map(Cow::into_owned));
-        let names: Vec<String> = terms
-            .iter()
-            .filter(|term| term.form != TermForm::Whole)
-            .filter(|term| !ROLES.contains(&&**term.stem.as_ref().unwrap_or(&term.text)))
-            .flat_map(meanings)
-            .filter(|meaning| !meaning.is_prefix)
-            .map(|meaning| meaning.concept)
-            .collect();
-        let speaks = |document: &Document, name: &String| {
-            let counts = document.concepts.get(name).map(|words| sum_of(words.values()));
-            counts.is_some_and(|counts| counts[Field::Speaker as usize] > 0)
-        };
-        let is_named = |name: &&String| self.documents.values().any(|d| speaks(d, name));
-        let mut speakers = names.iter().filter(is_named).peekable();
-        let is_other = is_about_user && document.role == "assistant"
-            || speakers.peek().is_some() && !speakers.any(|name| speaks(document, name));
-        if is_other { 0.75 } else { 1.0 }
-    }
-
-    /// ¾ for a message that only asks.
-    fn question_share(&self, place: &Position) -> f64 {
-        let document = &self.documents[place];
-        let asks = document.text.trim_end().ends_with('?') && document.is_named;
-        if asks && document.lengths[0] <= 15 { 0.75 } else { 1.0 }
-    }
-
-    /// 0.85 for a message without a time, where the query asks when.
-    fn time_share(&self, query: &str, place: &Position) -> f64 {
-        let document = &self.documents[place];
-        let words = |text: &str| -> Vec<String> {
-            let lower = text.to_lowercase();
-            lower.split(|c: char| !c.is_alphanumeric() && c != ':').map(str::to_owned).collect()
-        };
-        let query = format!(" {} ", words(query).join(" "));
-        let asks = TIME_QUESTIONS.lines().any(|phrase| query.contains(&format!(" {phrase} ")));
-        let is_time = |word: &String| {
-            let is_year = word.parse().is_ok_and(|year: u32| (1800..2100).contains(&year));
-            TIME_WORDS.lines().any(|known| known == word) || is_year
-        };
-        let tells = words(&document.text).iter().any(is_time);
-        if asks && !tells && !document.role.is_empty() { 0.85 } else { 1.0 }
-    }
-
     fn rescore_by(
         &self,
         scores: &mut BTreeMap<Position, f64>,
-        window: usize,
+        score_of: &BTreeMap<Position, f64>,
         share: impl Fn(&Position) -> f64,
     ) {
-        let mut best: Vec<(Position, f64)> = scores.iter().map(|(p, s)| (p.clone(), *s)).collect();
-        best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        best.truncate(window);
-        let score_of: HashMap<Position, f64> = best.iter().cloned().collect();
         let lines_around = |place: &Position| -> Vec<(Position, bool, u32)> {
             let file = self.documents.iter().filter(|((path, _), _)| *path == place.0);
             let same = |p: &Position| self.session(p) == self.session(place);
             file.map(|(p, d)| (p.clone(), same(p), u32::from(d.lengths[0]))).collect()
         };
-        let sums: BTreeMap<Position, f64> = best
+        let sums: BTreeMap<Position, f64> = score_of
             .iter()
             .filter(|(place, _)| FileKind::of(&place.0) == FileKind::Transcript)
             .map(|(place, score)| {
@@ -480,7 +455,7 @@ impl Reference {
             let pulled = 0.75 * own + 0.25 * session.fold(0.0, f64::max);
             scores.insert(place.clone(), pulled * share(place));
         }
-        let least = best.iter().map(|(place, _)| scores[place]).fold(f64::INFINITY, f64::min);
+        let least = score_of.keys().map(|place| scores[place]).fold(f64::INFINITY, f64::min);
         let behind = || scores.iter().filter(|(place, _)| !score_of.contains_key(*place));
         let first = behind().map(|(_, score)| *score).fold(0.0, f64::max);
         let factor = if first > least { least / first } else { 1.0 };
@@ -488,6 +463,11 @@ impl Reference {
         for place in others {
             *scores.get_mut(&place).unwrap() *= factor;
         }
+    }
+
+    /// Returns how many messages stand before one in its file.
+    fn line_of(&self, place: &Position) -> usize {
+        self.documents.keys().filter(|other| other.0 == place.0 && other.1 < place.1).count()
     }
 
     fn session(&self, place: &Position) -> &str {
@@ -519,14 +499,6 @@ fn in_question(query: &str) -> Vec<bool> {
     let all = in_question.iter().all(|&asks| asks);
     in_question.into_iter().map(|asks| asks && !all).collect()
 }
-
-const TIME_QUESTIONS: &str =
-    include_str!("../../../rust/core/src/text/language/words/time_questions_en.txt");
-const TIME_WORDS: &str = include_str!("../../../rust/core/src/text/language/words/time_en.txt");
-const ROLES: [&str; 11] = [
-    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
-    "function",
-];
 
 impl Document {
     fn of(input: &IndexInput<'_>) -> Self {
@@ -591,3 +563,8 @@ impl Document {
 fn sum_of<'a>(words: impl Iterator<Item = &'a Counts>) -> Counts {
     words.fold([0; FIELDS], |sum, counts| std::array::from_fn(|f| sum[f].saturating_add(counts[f])))
 }
+
+const ROLES: [&str; 11] = [
+    "user", "assist", "system", "tool", "human", "ai", "bot", "agent", "model", "develop",
+    "function",
+];

@@ -45,7 +45,7 @@ impl Explanation {
         let by = rescored / share - self.score;
         // writing to a String cannot fail; what is less comes of rounding the shares
         if by > 8.0 * f32::EPSILON * self.score {
-            let what = "session rescoring (neighbours, question before it, session)";
+            let what = "session rescoring (words near it, neighbours, question before it, session)";
             let _ = writeln!(self.text, "{by:.4} = {what}");
             self.session = by * share;
         }

@@ -7,6 +7,7 @@ mod confidence;
 mod doc_filter;
 mod explain_turn;
 pub mod explanation;
+mod message_rescore;
 mod phrase;
 pub mod query;
 mod query_concept;
@@ -100,6 +101,8 @@ pub fn search<'a>(
     if let Some(finder) = by_turn {
         scorer.rank_turns(finder, &mut accept, &mut result);
     } else if rescored {
+        let window = result.ranked.len().min(unit.window());
+        scorer.rescore_messages(&mut result.ranked[..window]);
         rescore(catalog, &mut result.ranked, unit.window(), |document| scorer.share(document));
     }
     scorer.rate_confidence(&mut result);
@@ -149,9 +152,14 @@ pub fn explain(
     let window = Unit::Message.window();
     let mut best = best(&scorer, window + 1, &mut accept)?;
     let behind = best.get(window).map(|first| first.score);
+    let rescored = best.len().min(window);
+    scorer.rescore_messages(&mut best[..rescored]);
     rescore(catalog, &mut best, window, |document| scorer.share(document));
     let mut among = best.iter().take(window);
     if let Some(rescored) = among.find(|scored| scored.document == document) {
+        if catalog.docs[document as usize].role != 0 {
+            scorer.add_presence(document, &mut explanation);
+        }
         explanation.rescore(rescored.score, scorer.shares(document));
     } else if let Some((last, first)) = best.last().zip(behind.filter(|first| *first > 0.0)) {
         explanation.put_behind(explanation.score * (last.score / first), window);

@@ -33,11 +33,11 @@ const SESSION_PULL: f32 = 0.25;
 const FARTHEST: usize = 1 + NEIGHBOUR_WEIGHTS.len();
 
 /// A message among the best with its position in its file.
-struct PlacedMessage<'a> {
-    rank: usize,
+pub(super) struct PlacedMessage<'a> {
+    pub rank: usize,
     row: &'a DocMeta,
-    document: u32,
-    position: usize,
+    pub document: u32,
+    pub position: usize,
     score: f32,
     is_prompt: bool,
 }
@@ -55,10 +55,7 @@ pub fn rescore(
     share: impl Fn(u32) -> f32,
 ) {
     let (best, behind) = ranked.split_at_mut(ranked.len().min(window));
-    let placed = |(rank, scored)| placed(catalog, rank, scored);
-    let mut messages: Vec<PlacedMessage<'_>> = best.iter().enumerate().filter_map(placed).collect();
-    // those of a session together, neighbours side by side
-    messages.sort_unstable_by_key(|message| (message.session(), message.position));
+    let messages = placed_messages(catalog, best);
     for session in messages.chunk_by(|a, b| a.session() == b.session()) {
         let sums: Vec<f32> =
             (0..session.len()).map(|at| with_neighbours(catalog, session, at)).collect();
@@ -84,6 +81,14 @@ fn put_behind(behind: &mut [Scored], least: f32) {
     }
 }
 
+/// Returns the messages among documents, those of a session together and neighbours side by side.
+pub(super) fn placed_messages<'a>(catalog: &'a Catalog, best: &[Scored]) -> Vec<PlacedMessage<'a>> {
+    let placed = |(rank, scored)| placed(catalog, rank, scored);
+    let mut messages: Vec<PlacedMessage<'a>> = best.iter().enumerate().filter_map(placed).collect();
+    messages.sort_unstable_by_key(|message| (message.session(), message.position));
+    messages
+}
+
 /// Returns the message with its position; `None` for a section of a note.
 fn placed<'a>(catalog: &'a Catalog, rank: usize, scored: &Scored) -> Option<PlacedMessage<'a>> {
     let row = &catalog.docs[scored.document as usize];
@@ -97,7 +102,7 @@ fn placed<'a>(catalog: &'a Catalog, rank: usize, scored: &Scored) -> Option<Plac
 }
 
 impl PlacedMessage<'_> {
-    fn session(&self) -> (u32, u32) {
+    pub fn session(&self) -> (u32, u32) {
         (self.row.file, self.row.session)
     }
 }

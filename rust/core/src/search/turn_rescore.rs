@@ -42,7 +42,7 @@ const NARRATION: f32 = 0.5;
 pub(super) const OTHER: f32 = 0.3;
 
 /// How much of the score of a word is that it is in the message at all.
-const PRESENCE: f32 = 1.0 / 6.0;
+pub(super) const PRESENCE: f32 = 1.0 / 6.0;
 /// The terms of a message by which that counts half.
 const PRESENCE_LENGTH: f32 = 300.0;
 
@@ -203,15 +203,28 @@ impl QueryScorer<'_> {
         let (mut sum, mut said) = (0, 0.0);
         for (at, (list, factor)) in lists.iter().enumerate() {
             let Some(profile) = list.find(message) else { continue };
-            let is_said = self.counts(profile)[Field::Body as usize] > 0;
-            let score = self.term_score(at, message, profile);
-            let presence = if is_said { self.presence(at, message) } else { 0.0 };
-            let part = factor * (score + share * (presence - score));
+            let (score, is_said) = self.score_with_presence(at, message, profile, share);
+            let part = factor * score;
             // in fixed point no order of the words changes the sum
             sum += to_fixed(part);
             said += if is_said { part } else { 0.0 };
         }
         (from_fixed(sum), said)
+    }
+
+    /// Returns the score of a concept in a message, of which `share` is presence, and whether it is in
+    /// its text.
+    pub(super) fn score_with_presence(
+        &self,
+        at: usize,
+        message: u32,
+        profile: u32,
+        share: f32,
+    ) -> (f32, bool) {
+        let is_said = self.counts(profile)[Field::Body as usize] > 0;
+        let score = self.term_score(at, message, profile);
+        let presence = if is_said { self.presence(at, message) } else { 0.0 };
+        (score + share * (presence - score), is_said)
     }
 
     /// Returns what a concept in the text of a message adds by being there.
