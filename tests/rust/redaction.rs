@@ -400,6 +400,78 @@ fn a_password_in_chinese_goes() {
 }
 
 #[test]
+fn a_password_in_other_languages_goes() {
+    for before in [
+        "Das Passwort lautet q7Rt2Lm9x.",
+        "Passwort: q7Rt2Lm9x",
+        "La contraseña es q7Rt2Lm9x",
+        "contraseña: q7Rt2Lm9x",
+        "Mot de passe : q7Rt2Lm9x",
+        "le mot de passe est q7Rt2Lm9x",
+        "a senha é q7Rt2Lm9x",
+        "Пароль: q7Rt2Lm9x",
+        "пароль — это q7Rt2Lm9x или пароль это q7Rt2Lm9x",
+        "Şifre: q7Rt2Lm9x",
+        "parola: q7Rt2Lm9x",
+        "パスワードは q7Rt2Lm9x です",
+        "パスワード：q7Rt2Lm9x",
+        "비밀번호는 q7Rt2Lm9x",
+    ] {
+        let kept = redact_plain(before, None, "").0;
+        assert!(kept.contains("[redacted: password]"), "{kept}");
+        let escaped: String = json!({ "content": before })
+            .to_string()
+            .chars()
+            .map(|c| if c.is_ascii() { c.to_string() } else { format!("\\u{:04x}", c as u32) })
+            .collect();
+        let done = redact(escaped.as_bytes()).0;
+        assert_eq!(serde_json::from_slice::<Value>(&done).unwrap(), json!({ "content": kept }));
+    }
+    for kept in [
+        "Das Passwort ist falsch.",
+        "La contraseña es obligatoria",
+        "le mot de passe est requis",
+        "пароль это секрет",
+        "パスワードは8文字以上",
+        "비밀번호는 필수입니다",
+        "Passwortlänge: 12 Zeichen",
+    ] {
+        assert_eq!(redact_plain(kept, None, "").0, kept);
+    }
+}
+
+#[test]
+fn a_password_under_a_short_name_goes() {
+    for before in [
+        "DB_PASS=kettle42x",
+        "export SMTP_PASS='q7Rt2Lm9x'",
+        "$db_pass = \"q7Rt2Lm9x\";",
+        "auth: { 'user': 'bob', 'pass': 'q7Rt2Lm9x' }",
+        "{\"user\": \"bob\", \"pass\": \"q7Rt2Lm9x\"}",
+        "the password is set to q7Rt2Lm9x",
+        "the wifi password is now q7Rt2Lm9x",
+    ] {
+        let after = redact_plain(before, None, "").0;
+        assert!(after.contains("[redacted: password]"), "{after}");
+        let line = json!({ "content": before }).to_string();
+        let done = redact(line.as_bytes()).0;
+        assert_eq!(serde_json::from_slice::<Value>(&done).unwrap(), json!({ "content": after }));
+    }
+    for kept in [
+        "--- PASS: TestBranch2 (0.00s)",
+        "first_pass = run_pass2(tree)",
+        "render_pass: RenderPass2,",
+        "test_pass: 12 of 14",
+        "'passed': 'v1.2.3-rc4', \"passes\": \"2nd_round\"",
+        "{\"pass\": true, \"pass\": \"yes\", \"pass\": \"1\"}",
+        "the password is set to expire",
+        "MAX_PASS=100",
+    ] {
+        assert_eq!(redact_plain(kept, None, "").0, kept);
+    }
+}
+
+#[test]
 fn the_value_of_a_name_goes() {
     for name in ["password", "db_password", "wifi password", "DB_PASSWORD", "PG_PWD"] {
         let (text, counts) = redact_plain("q7Rt2Lm9x", Some(name), "");

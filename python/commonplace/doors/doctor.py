@@ -105,8 +105,8 @@ def _check_hook(host: Host, command: str, project: Path | None) -> tuple[str, st
     """Run a hook for a session that starts; return what is wrong, or how it went."""
     starts = next(name for name, kind in host.events.items() if kind == "session start")
     payload = {
-        "session_id": "commonplace-doctor",
-        "conversation_id": "commonplace-doctor",
+        "session_id": "doctor",
+        "conversation_id": "doctor",
         "cwd": str(project or Path.cwd()),
         "hook_event_name": starts,
         "source": "clear",

@@ -12,6 +12,23 @@ const LONGEST_NAME: usize = 48;
 /// The longest value.
 const LONGEST_VALUE: usize = 512;
 
+/// Verbs that bind a value to its name in prose, the longer of two first.
+const VERBS: [&str; 13] = [
+    "is set to ",
+    "was set to ",
+    "is now ",
+    "is: ",
+    "is ",
+    "was ",
+    "set to ",
+    "ist ",
+    "lautet ",
+    "es ",
+    "est ",
+    "é ",
+    "это ",
+];
+
 /// How a value is bound to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Binding {
@@ -178,19 +195,19 @@ fn binding(text: &[u8], start: usize, end: usize, name: Name) -> Option<(usize, 
         _ if is_spaced && start == name.at && is_netrc(&text[..start]) => {
             Some((at, Binding::Tight))
         }
-        _ if chinese_verb(rest) > 0 => Some((after(chinese_verb(rest)), Binding::Prose)),
+        _ if joined_verb(rest) > 0 => Some((after(joined_verb(rest)), Binding::Prose)),
         _ if is_spaced => {
-            let verb =
-                [&b"is "[..], b"was ", b"is: "].into_iter().find(|verb| rest.starts_with(verb))?;
+            let verb = VERBS.iter().find(|verb| rest.starts_with(verb.as_bytes()))?;
             Some((after(verb.len()), Binding::Prose))
         }
         _ => None,
     }
 }
 
-/// How long the verb is that a text begins with in 密码是…, 密码改成：“…; 0 without one.
-fn chinese_verb(text: &[u8]) -> usize {
-    let verbs = ["是", "为", "改成了", "改成", "改为"];
+/// How long the verb or particle is that a text begins with in 密码是…, 密码改成：“…, パスワードは…;
+/// 0 without one.
+fn joined_verb(text: &[u8]) -> usize {
+    let verbs = ["是", "为", "改成了", "改成", "改为", "は", "는"];
     let Some(rest) = verbs.iter().find_map(|verb| text.strip_prefix(verb.as_bytes())) else {
         return 0;
     };

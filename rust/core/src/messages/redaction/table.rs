@@ -13,8 +13,8 @@ pub(super) static TABLE: LazyLock<Option<Table>> =
     LazyLock::new(|| Table::read(include_str!("forms.tsv"), include_str!("words.tsv")));
 
 /// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, `\/` in a literal,
-/// and the first characters of names in Chinese.
-const HIDING: [&str; 11] = [
+/// and the first characters of names that are not ASCII.
+const HIDING: [&str; 18] = [
     "\\u002",
     "\\u003",
     "\\u004",
@@ -26,6 +26,13 @@ const HIDING: [&str; 11] = [
     "\\u5bc6",
     "\\u53e3",
     "\\u4ee4",
+    "\\u043f\\u0430\\u0440",
+    "\\u041f\\u0430\\u0440",
+    "\\u015fifre",
+    "\\u015eifre",
+    "contrase\\u00f1a",
+    "\\u30d1\\u30b9",
+    "\\ube44\\ubc00",
 ];
 
 /// What a literal announces.
@@ -175,11 +182,12 @@ impl Literals {
         if word.is_ascii() {
             spellings.push(capital(word));
         }
-        if let Some((first, second)) = word.split_once('_') {
+        if let Some((first, second)) = word.split_once('_').filter(|(first, _)| !first.is_empty()) {
             // as people write it: `my API key is …`
+            let second = second.replace('_', " ");
             let upper = first.to_ascii_uppercase();
             let first = [first.to_owned(), capital(first), upper];
-            let second = [second.to_owned(), capital(second), second.to_ascii_uppercase()];
+            let second = [second.clone(), capital(&second), second.to_ascii_uppercase()];
             let pairs = first.iter().flat_map(|one| second.iter().map(move |two| (one, two)));
             spellings.extend(pairs.map(|(one, two)| format!("{one} {two}")));
         }
