@@ -1,6 +1,6 @@
-"""Service for many tenants: ranking against home, and how soon a write is found.
+"""Service for many tenants: ranking against a local store, and how soon a write is found.
 
-    python -m benches.fleet ranking   top ten of labelled sets by way of the engine and at home
+    python -m benches.fleet ranking   top ten of labelled sets, by the engine and by a local store
     python -m benches.fleet fresh     from a write to the search that finds it
 
 Each starts an engine of one node, as `make engine` does. `benches/fleet_scale.py` has many tenants.
@@ -46,9 +46,9 @@ def indexed(tenants: Tenants, tenant: str) -> None:
 
 
 def ranking(given: argparse.Namespace) -> None:
-    """Print overlap and nDCG@10 of the top ten of labelled sets, by the engine and at home."""
+    """Print overlap and nDCG@10 of the top ten of labelled sets, by engine and local store."""
     with started(given.heap) as (tenants, _, root):
-        print("set, unit, queries, overlap@10, same order, nDCG@10 engine, home, p50 ms, p99 ms")
+        print("set, unit, queries, overlap@10, same order, nDCG@10 engine, local, p50 ms, p99 ms")
         for name in given.sets:
             # a chat has no other unit than the message; notes have sections
             for unit in ("message", "turn"):
@@ -58,7 +58,7 @@ def ranking(given: argparse.Namespace) -> None:
 def _compare(tenants: Tenants, root: Path, name: str, unit: Unit, most: int) -> None:
     overlaps: list[float] = []
     same: list[float] = []
-    gains: dict[str, list[float]] = {"engine": [], "home": []}
+    gains: dict[str, list[float]] = {"engine": [], "local": []}
     spent: list[float] = []
     for number, group in enumerate(groups(LABELLED / f"{name}.jsonl.gz")):
         if len(overlaps) >= most:
@@ -68,24 +68,24 @@ def _compare(tenants: Tenants, root: Path, name: str, unit: Unit, most: int) -> 
         folder.mkdir(parents=True)
         layout = write_corpus(group["documents"], folder)
         indexed(tenants, tenant)
-        with tenants.process.stores.of(tenant_key(tenant)) as store, open_store(folder) as home:
+        with tenants.process.stores.of(tenant_key(tenant)) as store, open_store(folder) as local:
             for query in islice(group["queries"], most - len(overlaps)):
                 wanted = [layout.unit(one, unit) for one in query["relevant"]]
                 mine, seconds = rank(store, query["text"], unit, layout)
-                theirs, _ = rank(home, query["text"], unit, layout)
+                theirs, _ = rank(local, query["text"], unit, layout)
                 spent.append(seconds)
                 overlaps.append(
                     len({*mine[:10]} & {*theirs[:10]}) / len(theirs[:10]) if theirs else 1.0
                 )
                 same.append(float(mine[:10] == theirs[:10]))
-                for who, ranked in (("engine", mine), ("home", theirs)):
+                for who, ranked in (("engine", mine), ("local", theirs)):
                     gains[who].append(metrics(ranked, wanted)["ndcg_at_10"])
     if not overlaps:
         return
     times = [1000 * quantile(spent, share) for share in (0.5, 0.99)]
     print(
         f"{name}, {unit}, {len(overlaps)}, {mean(overlaps):.4f}, {mean(same):.3f}, "
-        f"{100 * mean(gains['engine']):.2f}, {100 * mean(gains['home']):.2f}, "
+        f"{100 * mean(gains['engine']):.2f}, {100 * mean(gains['local']):.2f}, "
         f"{times[0]:.1f}, {times[1]:.1f}",
         flush=True,
     )

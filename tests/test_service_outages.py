@@ -1,7 +1,7 @@
 """Outages of an engine of three nodes while tenants write and search, each fault in a test.
 
 Whatever fails, what was acknowledged is in the files once and, when all is well again, in the index
-once, ranked as at home. `FLEET_GONE=60` says how many seconds an engine is gone.
+once, ranked as in a local store. `FLEET_GONE=60` says how many seconds an engine is gone.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def working(tenants: Tenants) -> Iterator[Work]:
 
 
 def check(tenants: Tenants, work: Work) -> None:
-    """Check that files and index have each acknowledged note once, ranked as at home."""
+    """Check that files and index have each acknowledged note once, ranked as in a local store."""
     assert tenants.engine
     root = tenants.process.stores.folder.parent
     # shards still move between nodes, on a machine with much else to do

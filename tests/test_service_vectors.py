@@ -1,4 +1,4 @@
-"""Vectors in the search engine as k-NN: as at home, within one tenant; on a double and for real."""
+"""Vectors in the search engine as k-NN: as in a local store; on a double and for real."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def written(tenants: Tenants, name: str) -> None:
     """Write notes and a transcript of a tenant, and index them, all at once.
 
     What is measured of vectors is measured anew when there are many others: so here of the same
-    documents as at home.
+    documents as in a local store.
     """
     chosen = random.Random(3)  # noqa: S311 - the same texts each time
     words = ["".join(chosen.choices(LETTERS, k=5)) for _ in range(60)]

@@ -16,7 +16,7 @@ Version = Annotated[
 ]
 Text = Annotated[str, Meta(description="Text of the file.")]
 Prefixes = Annotated[list[str], Meta(max_length=100, description="Only files at or below these.")]
-Sought = Annotated[str, Meta(min_length=1, max_length=10_000, description="A query or pattern.")]
+QueryText = Annotated[str, Meta(min_length=1, max_length=10_000, description="A query or pattern.")]
 Page = Annotated[int, Meta(ge=1, le=1000, description="Most that one answer has.")]
 Around = Annotated[int, Meta(ge=0, le=20, description="Lines that are shown beside a match.")]
 
@@ -52,7 +52,7 @@ class Filtered(Request, frozen=True):
 class SearchRequest(Filtered, frozen=True, kw_only=True):
     """Search sections and turns."""
 
-    query: Sought
+    query: QueryText
     limit: Annotated[int, Meta(ge=1, le=100)] = 10
     unit: Literal["turn", "message"] = "turn"
     category: str | None = None
@@ -69,7 +69,7 @@ class SearchRequest(Filtered, frozen=True, kw_only=True):
 class GrepRequest(Filtered, frozen=True, kw_only=True):
     """Find a pattern in the files themselves."""
 
-    pattern: Sought
+    pattern: QueryText
     fixed: bool = False
     ignore_case: bool | None = None
     before: Around = 0
