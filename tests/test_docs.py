@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,25 @@ def test_links_lead_somewhere() -> None:
     for page, text in PAGES.items():
         for link in re.findall(r"\]\(([^)#:\s]+)[^):]*\)", text):
             assert (ROOT / page).parent.joinpath(link).exists(), f"{page}: {link}"
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page: of its headings, as the site makes them, and of its objects."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    objects = re.findall(r"^::: ([\w.]+)$", prose, re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    plain = (
+        unicodedata.normalize("NFKD", heading).encode("ascii", "ignore") for heading in headings
+    )
+    words = (re.sub(r"[^\w\s-]", "", heading.decode()).strip().lower() for heading in plain)
+    return {*objects, *(re.sub(r"[-\s]+", "-", heading) for heading in words)}
+
+
+def test_links_into_a_page_lead_to_a_heading() -> None:
+    for page, text in PAGES.items():
+        for path, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", text):
+            target = os.path.normpath(Path(page).parent / path) if path else page
+            assert anchor in anchors(PAGES[target]), f"{page}: {path}#{anchor}"
 
 
 def test_every_page_is_in_the_site() -> None:
