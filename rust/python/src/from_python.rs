@@ -189,6 +189,11 @@ pub struct Weights {
     pub weights: bm25f::Weights,
 }
 
+/// Returns the weights that a caller gave, or the defaults.
+pub fn weights_or_default(weights: Option<&Weights>) -> bm25f::Weights {
+    weights.map(|weights| weights.weights.clone()).unwrap_or_default()
+}
+
 #[pymethods]
 impl Weights {
     #[new]

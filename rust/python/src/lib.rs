@@ -1,9 +1,11 @@
 //! Python bindings of `commonplace-core`: convert, release the GIL, map errors. They hold no logic.
 
 mod allocator;
+mod archive;
 mod descriptor;
 mod detached;
 mod engine;
+mod engine_query;
 mod explanation;
 mod filter;
 mod forget;
@@ -31,11 +33,15 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult, SplitAllocator};
 
     #[pymodule_export]
-    use super::engine::{
-        ArchiveRows, CollectionStats, EngineDocument, QueryNames, archive_label, archive_row_names,
-        best_first, by_context, document_hits, engine_documents, language_names, memory_left,
-        rank_candidates,
+    use super::archive::{
+        ArchiveRows, archive_label, archive_row_names, by_context, language_names, memory_left,
     };
+    #[pymodule_export]
+    use super::engine::{
+        EngineDocument, best_first, document_hits, engine_documents, rank_candidates,
+    };
+    #[pymodule_export]
+    use super::engine_query::{CollectionStats, QueryNames};
     #[pymodule_export]
     use super::explanation::{Explanation, WordScore};
     #[pymodule_export]

@@ -15,12 +15,11 @@ use commonplace_core::store::sessions::SessionFilter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::archive::{ArchiveRows, Row, archived_place, asked_words};
 use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
-use crate::engine::{
-    ArchiveRows, CollectionStats, EngineDocument, QueryNames, Row, archived_place, asked_words,
-    shared,
-};
+use crate::engine::{EngineDocument, shared};
+use crate::engine_query::{CollectionStats, QueryNames};
 use crate::explanation::Explanation;
 use crate::filter::SearchFilter;
 use crate::forget::{Forgotten, Retained, rules};

@@ -5,6 +5,7 @@
 //! new file is made. Where `.commonplace` itself is no real folder, every call is refused.
 
 use std::fs::File;
+use std::io::Read;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -86,6 +87,19 @@ impl Root {
             }
             done => done,
         }
+    }
+
+    /// Returns the content of a side file, or of one of the core's own; empty where there is none.
+    pub(crate) fn read_reserved(&self, path: &str) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match self.open_reserved(path, Access::Read) {
+            Ok(mut file) => {
+                file.read_to_end(&mut bytes).map_err(|error| Error::io("read", path, error))?;
+            }
+            Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(bytes)
     }
 
     /// Gives a side file another name, in the place of what has that name; of a folder it takes it.

@@ -4,7 +4,7 @@
 //! (128 bits, hexadecimal) of message keys, and of texts in which each run of white space is one
 //! blank. None of it tells what was forgotten. Whoever deletes a line lets it be imported again.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
@@ -36,14 +36,7 @@ pub(crate) struct Tombstones {
 impl Tombstones {
     /// Reads them; what is no record is passed over.
     pub fn open(root: &Root) -> Result<Self> {
-        let mut bytes = Vec::new();
-        match root.open_own(&format!("{OWN}/{FILE}")) {
-            Ok(mut file) => {
-                file.read_to_end(&mut bytes).map_err(|error| Error::io("read", FILE, error))?;
-            }
-            Err(Error::NotFound { .. }) => {}
-            Err(error) => return Err(error),
-        }
+        let bytes = root.read_reserved(FILE)?;
         let mut own = Self::default();
         for line in bytes.split(|&byte| byte == b'\n') {
             let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };

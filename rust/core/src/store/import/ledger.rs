@@ -6,7 +6,7 @@
 //! so what a transcript lacks of it was removed by the user, and is not imported again.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
@@ -70,14 +70,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     pub fn open(store: &Store) -> Result<Self> {
-        let mut bytes = Vec::new();
-        match store.root().open_side(FILE, Access::Read) {
-            Ok(mut file) => {
-                file.read_to_end(&mut bytes).map_err(|error| Error::io("read", FILE, error))?;
-            }
-            Err(Error::NotFound { .. }) => {}
-            Err(error) => return Err(error),
-        }
+        let bytes = store.root().read_reserved(FILE)?;
         let mut ledger = Self::default();
         for line in bytes.split(|&byte| byte == b'\n') {
             ledger.lines += 1;

@@ -12,7 +12,7 @@
 //! has them not; one that does not begin where the last of its path ended is passed over.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -88,15 +88,7 @@ impl MessageIndex {
     pub fn open(store: &Store) -> Result<Self> {
         let forgotten = Tombstones::open(store.root())?.messages;
         let mut index = Self { forgotten, ..Self::default() };
-        let mut bytes = Vec::new();
-        match store.root().open_side(FILE, Access::Read) {
-            Ok(mut file) => {
-                file.read_to_end(&mut bytes).map_err(|error| Error::io("read", FILE, error))?;
-            }
-            Err(Error::NotFound { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        index.load(&bytes);
+        index.load(&store.root().read_reserved(FILE)?);
         Ok(index)
     }
 
