@@ -102,7 +102,7 @@ class Files:
         return self._core.list(self._folder(prefix))
 
     def holds(self, prefix: GivenPath = "") -> bool:
-        r"""Say whether a file is `prefix` or lies below it; the index is not asked.
+        r"""Say whether a file is `prefix` or lies below it.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
@@ -111,6 +111,21 @@ class Files:
         (True, False)
         """
         return self._core.holds(self._folder(prefix))
+
+    def has_tool_messages(self) -> bool:
+        r"""Say whether transcripts have tool traffic, which is found with `tools=True` only.
+
+        It is what the last search saw: files are not compared again. Where nothing was searched
+        yet, it says whether there is any transcript.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.transcript("s").append({"role": "tool", "content": "ran"})
+        >>> _ = store.search("ran")
+        >>> store.has_tool_messages()
+        True
+        """
+        return self._core.has_tool_messages()
 
     def read(self, path: GivenPath, version: str | None = None) -> str:
         """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.

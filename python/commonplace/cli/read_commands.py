@@ -72,7 +72,7 @@ def search(
             printer().hits(hits)
         if not hits:
             dated = wanted.since is not None or wanted.until is not None
-            left_out = not wanted.tools and store.status().tool_messages > 0
+            left_out = not wanted.tools and store.has_tool_messages()
             nothing(store, wanted.prefix or (), hits.notes, dated=dated, without_tools=left_out)
     return FOUND if hits else NOTHING
 
@@ -149,10 +149,8 @@ def grep(
         if keep:
             store.wait_for_gram_indexes()
         if not matched:
-            # whether there is any is not known without an index
-            left_out = not wanted.tools and any(
-                entry.path.endswith(".jsonl") for entry in store.list()
-            )
+            # without an index any transcript may have some
+            left_out = not wanted.tools and store.has_tool_messages()
             nothing(store, wanted.prefix or (), scan.notes, without_tools=left_out)
     if count:
         emit({"count": matched}) if as_json else print(matched)

@@ -195,6 +195,10 @@ impl Store {
         self.call(py, |store, interrupt| store.holds(&prefix, interrupt))
     }
 
+    fn has_tool_messages(&self, py: Python<'_>) -> PyResult<bool> {
+        self.call(py, |store, interrupt| store.has_tool_messages(interrupt))
+    }
+
     #[pyo3(signature = (path, content, expected_version = None))]
     fn write(
         &self,

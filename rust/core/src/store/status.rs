@@ -176,12 +176,41 @@ impl Store {
         Ok(entries)
     }
 
-    /// Returns whether a file is `prefix` or lies below it; the index is not asked.
+    /// Returns whether a file is `prefix` or lies below it.
     ///
     /// # Errors
     /// [`Error::Io`] when the files cannot be listed; [`Error::Interrupted`].
     pub fn holds(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<bool> {
-        Ok(!self.files_at(&self.root().normalized(prefix), interrupt)?.is_empty())
+        let prefix = &*self.root().normalized(prefix);
+        // to look at a file that was there a moment ago is quicker than to list all
+        if self.known_below(prefix).is_some_and(|path| self.root().stat(&path).is_ok()) {
+            return Ok(true);
+        }
+        Ok(!self.files_at(prefix, interrupt)?.is_empty())
+    }
+
+    /// Returns a file at or below a prefix that an open index knows.
+    fn known_below(&self, prefix: &str) -> Option<String> {
+        let state = self.state.try_read().filter(|state| state.snapshot.is_some())?;
+        let mut files = state.main.files.iter();
+        files
+            .find(|file| file.present && is_below(&file.path, prefix))
+            .map(|file| file.path.clone())
+    }
+
+    /// Returns whether a transcript has tool traffic, as far as the index knew at the last call that
+    /// asked it. Without an index: whether there is a transcript.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the files cannot be listed; [`Error::Interrupted`].
+    pub fn has_tool_messages(&self, interrupt: Interrupt<'_>) -> Result<bool> {
+        if self.is_indexed() {
+            let state = self.read_state(interrupt)?;
+            let mut files = state.main.files.iter().filter(|file| file.present);
+            return Ok(files.any(|file| file.progress.textless > 0));
+        }
+        let files = self.files_at("", interrupt)?;
+        Ok(files.iter().any(|(path, _)| FileKind::of(path) == FileKind::Transcript))
     }
 
     fn files_at(&self, prefix: &str, interrupt: Interrupt<'_>) -> Result<Vec<(String, Stat)>> {
