@@ -22,7 +22,8 @@ use commonplace_core::index::bm25f::Weights;
 use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
 use crafted::{
-    ARRAYS, ARRAYS_AT, DICTIONARIES, EXTENT, HEAD, PAGED, TOTALS, place, put, root_of, sealed, word,
+    ARRAYS, ARRAYS_AT, DICTIONARIES, EXTENT, HEAD, PAGED, ROWS, TOTALS, place, put, root_of,
+    sealed, word,
 };
 use fixture::{Answers, QUERIES, TestRoot, answers, files_with, sample};
 
@@ -305,11 +306,11 @@ fn crafted_snapshots_are_refused() {
         }
     };
     // dictionaries; rows, paths, stamps, counts
-    for array in DICTIONARIES.chain(PAGED[2]..ARRAYS) {
+    for array in DICTIONARIES.chain(ROWS..ARRAYS) {
         let held = place(&bytes, HEAD + array * EXTENT);
         (held.start..held.end.saturating_sub(3)).step_by(4).for_each(lie_at);
     }
-    let row_pages = place(&bytes, HEAD + PAGED[2] * EXTENT);
+    let row_pages = place(&bytes, HEAD + ROWS * EXTENT);
     row_pages.step_by(EXTENT).flat_map(|page| place(&bytes, page).step_by(4)).for_each(lie_at);
 }
 

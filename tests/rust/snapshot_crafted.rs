@@ -256,7 +256,7 @@ fn bound_memory() {
 fn crafted_snapshots_do_no_harm() {
     bound_memory();
     let seed = std::env::var("COMMONPLACE_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let count = tries(40);
+    let count = tries(60);
     let mut dice = Dice(seed);
     let mut tallies: BTreeMap<usize, Outcomes> = BTreeMap::new();
     let mut told_of = Vec::new();

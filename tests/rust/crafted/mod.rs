@@ -6,14 +6,18 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes before the directory, and arrays in it, each with its place, length and hash.
 pub const HEAD: usize = 40;
-pub const ARRAYS: usize = 30;
+pub const ARRAYS: usize = 33;
 pub const EXTENT: usize = 24;
 pub const ARRAYS_AT: usize = HEAD + ARRAYS * EXTENT;
 /// Those of the dictionaries, and the totals of the documents.
-pub const DICTIONARIES: std::ops::Range<usize> = 1..13;
-pub const TOTALS: [usize; 2] = [13, 14];
-/// The arrays that are directories of pages: lists, concepts of documents, documents, labels.
-pub const PAGED: [usize; 4] = [19, 20, 21, 22];
+pub const DICTIONARIES: std::ops::Range<usize> = 1..16;
+pub const TOTALS: [usize; 2] = [16, 17];
+/// The arrays that are directories of pages: tables of words, of concepts, and of lists, lists,
+/// concepts of documents, documents, labels.
+pub const PAGED: [usize; 13] = [7, 8, 9, 10, 11, 14, 15, 20, 21, 22, 23, ROWS, 25];
+pub const ROWS: usize = 24;
+/// Those of them that are tables of words, of concepts, and of where lists begin.
+pub const TABLES: [usize; 9] = [7, 8, 9, 10, 11, 14, 15, 20, 21];
 
 pub fn root_of(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[16..24].try_into().unwrap())

@@ -253,8 +253,8 @@ impl Catalog {
         let is_one_run =
             |file: &FileMeta| file.present && matches!(file.documents, DocIds::Range(_));
         // documents of a snapshot are still there only
-        self.index.is_packed()
-            && self.docs.since().len() == self.docs.len()
+        self.docs.since().len() == self.docs.len()
+            && self.index.is_packed()
             && self.sorted == self.files.len()
             && self.files.iter().all(is_one_run)
     }

@@ -9,7 +9,8 @@ use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::postings::validation::Validation;
-use crate::index::storage::packed_index::PackedIndex;
+use crate::index::storage::lazy_array::LazyArray;
+use crate::index::storage::packed_index::{ListPosition, PackedIndex};
 use crate::index::storage::packing::{Packing, pack};
 use crate::index::storage::paged_array::SPARE_CAPACITY;
 use crate::index::storage::partial_index::PartialIndex;
@@ -50,13 +51,17 @@ impl InvertedIndex {
         let Packing { packed, doc_freqs, word_doc_freqs } =
             pack(&mut lexicon, &formula, &documents, &lengths, stop);
         let mut index = Self::from_parts(weights, lexicon, lengths, totals, packed);
-        index.set_doc_freqs(doc_freqs, word_doc_freqs);
+        (index.doc_freqs, index.word_doc_freqs) = (doc_freqs.into(), word_doc_freqs.into());
+        index.count_terms();
         index
     }
 
-    fn set_doc_freqs(&mut self, concepts: Vec<DocFreqs>, words: Vec<WordDocFreqs>) {
-        self.used_words = words.iter().filter(|word| word.any > 0).count();
-        (self.doc_freqs, self.word_doc_freqs) = (concepts, words);
+    /// Sets the number of postings, and of words that are used.
+    fn count_terms(&mut self) {
+        let words = self.word_doc_freqs.all().iter();
+        self.used_words = words.filter(|word| word.any > 0).count();
+        self.packed_postings = self.packed.counts.all().iter().map(|&count| count as usize).sum();
+        self.postings = self.packed_postings;
     }
 
     /// Makes an index from its arrays, with no deleted documents and no document frequencies yet.
@@ -68,14 +73,13 @@ impl InvertedIndex {
         packed: PackedIndex,
     ) -> Self {
         let documents = lengths.len();
-        let packed_postings = packed.counts.iter().map(|&count| count as usize).sum();
         let mut live = vec![u64::MAX; documents.div_ceil(64)];
         if let Some(last) = live.last_mut().filter(|_| !documents.is_multiple_of(64)) {
             *last = (1 << (documents % 64)) - 1;
         }
         Self {
-            doc_freqs: Vec::new(),
-            word_doc_freqs: Vec::new(),
+            doc_freqs: LazyArray::default(),
+            word_doc_freqs: LazyArray::default(),
             weights,
             min_average: totals.average_if_any(),
             lexicon,
@@ -86,33 +90,66 @@ impl InvertedIndex {
             lengths,
             live,
             totals,
-            postings: packed_postings,
-            packed_postings,
+            postings: 0,
+            packed_postings: 0,
             used_words: 0,
         }
     }
 
-    /// Sets the document frequencies of a snapshot, whose lists are validated before they are used;
-    /// `None` if the frequencies cannot be right.
+    /// Sets what a snapshot says of its terms: the document frequencies, how many postings there are,
+    /// and words that are used. Its lists are validated before they are used; `None` if it cannot be
+    /// right.
     pub fn with_doc_freqs(
         mut self,
-        concepts: Vec<DocFreqs>,
-        words: Vec<WordDocFreqs>,
+        concepts: LazyArray<DocFreqs>,
+        words: LazyArray<WordDocFreqs>,
+        [postings, used_words]: [usize; 2],
     ) -> Option<Self> {
-        let documents = self.packed.documents;
+        let fit = concepts.len() == self.lexicon.concepts()
+            && words.len() == self.lexicon.words.len()
+            && used_words <= words.len()
+            && postings <= self.lexicon.concepts().saturating_mul(self.lengths.len());
+        (self.doc_freqs, self.word_doc_freqs) = (concepts, words);
+        (self.postings, self.packed_postings, self.used_words) = (postings, postings, used_words);
+        self.validation = Some(Box::new(Validation::new(self.formula(), self.doc_freqs.len())));
+        fit.then_some(self)
+    }
+
+    /// Reads all that is still in a snapshot only, but for lists and documents: a query reads some of
+    /// it, and a change needs all. What does not fit together is replaced by what means nothing, and
+    /// the snapshot is marked as damaged.
+    pub(super) fn load(&mut self) {
+        if !self.lexicon.is_stored() {
+            return;
+        }
+        let Self { doc_freqs, word_doc_freqs, packed, lexicon, .. } = &mut *self;
+        let (concepts, words) = (&*doc_freqs.to_mut(), &*word_doc_freqs.to_mut());
+        let counts = &*packed.counts.to_mut();
+        packed.starts.to_mut();
         let within = |(freqs, &count): (&DocFreqs, &u32)| {
             freqs.any == count
-                && count <= documents
+                && count <= packed.documents
                 && freqs.text.max(freqs.speaker) <= count
                 && freqs.heading <= freqs.text
         };
-        let fit = concepts.len() == self.lexicon.concepts()
-            && words.len() == self.lexicon.words.len()
-            && concepts.iter().zip(&self.packed.counts).all(within)
-            && self.lexicon.can_have_doc_freqs(&words, &concepts);
-        self.set_doc_freqs(concepts, words);
-        self.validation = Some(Box::new(Validation::new(self.formula(), self.doc_freqs.len())));
-        fit.then_some(self)
+        let fit = lexicon.load()
+            && concepts.iter().zip(counts).all(within)
+            && lexicon.can_have_doc_freqs(words, concepts)
+            && packed.is_complete(lexicon.concepts());
+        let said = [self.packed_postings, self.used_words];
+        self.count_terms();
+        if !fit || said != [self.packed_postings, self.used_words] {
+            self.packed.lists.reject();
+            self.lexicon = self.lexicon.placeholder();
+            let concepts = self.lexicon.concepts();
+            // each is used, or packing would drop it
+            let freqs = WordDocFreqs { any: 1, text: 0 };
+            self.doc_freqs = vec![DocFreqs::default(); concepts].into();
+            self.word_doc_freqs = vec![freqs; concepts].into();
+            self.packed.starts = vec![ListPosition::default(); concepts].into();
+            self.packed.counts = vec![0; concepts].into();
+            self.count_terms();
+        }
     }
 
     /// Returns room for packing so many documents; none where the system does not give it.
@@ -126,6 +163,7 @@ impl InvertedIndex {
     /// `order` lists the documents that are not deleted; the one at index `i` becomes number `i`.
     /// `partial` is [`Self::room_for_packing`].
     pub fn repack(&mut self, order: &[u32], mut partial: PartialIndex) {
+        self.load();
         for &number in order {
             let lengths = self.lengths[number as usize];
             partial.push(&AnalyzedDocument { concepts: self.concepts_of(number), lengths });

@@ -131,13 +131,13 @@ impl InvertedIndex {
     /// words are numbered: the sums of their squares.
     pub fn doc_freq_checksum(&self) -> [u64; 6] {
         let mut sums = [0u64; 6];
-        for freqs in &self.doc_freqs {
+        for freqs in self.doc_freqs.all() {
             let counts = [freqs.any, freqs.text, freqs.heading, freqs.speaker];
             for (sum, count) in sums[..4].iter_mut().zip(counts) {
                 *sum += u64::from(count) * u64::from(count);
             }
         }
-        for freqs in &self.word_doc_freqs {
+        for freqs in self.word_doc_freqs.all() {
             for (sum, count) in sums[4..].iter_mut().zip([freqs.any, freqs.text]) {
                 *sum += u64::from(count) * u64::from(count);
             }
@@ -147,6 +147,7 @@ impl InvertedIndex {
 
     /// Returns the lexicon, to analyze documents with, and the forward index to compare them with.
     pub fn split_for_comparison(&mut self) -> (&mut Lexicon, ForwardIndex<'_>) {
+        self.load();
         let Self { lexicon, packed, delta_documents: delta, lengths, .. } = self;
         (lexicon, ForwardIndex { packed, delta, lengths })
     }

@@ -19,6 +19,7 @@ use crate::index::postings::impacts::{encode_with_impacts, impact_of};
 use crate::index::postings::reader::PostingList;
 use crate::index::postings::validation::Validation;
 use crate::index::prefetch;
+use crate::index::storage::lazy_array::LazyArray;
 use crate::index::storage::packed_index::PackedIndex;
 use crate::text::language::readings::LanguageId;
 
@@ -28,9 +29,9 @@ pub struct InvertedIndex {
     pub(super) weights: Weights,
     pub(super) lexicon: Lexicon,
     /// Document frequencies of each concept.
-    pub(super) doc_freqs: Vec<DocFreqs>,
+    pub(super) doc_freqs: LazyArray<DocFreqs>,
     /// Document frequencies of each word.
-    pub(super) word_doc_freqs: Vec<WordDocFreqs>,
+    pub(super) word_doc_freqs: LazyArray<WordDocFreqs>,
     pub(super) packed: PackedIndex,
     /// Which packed lists of a snapshot may be used; `None` where they were made by this process.
     pub(super) validation: Option<Box<Validation>>,
@@ -68,6 +69,7 @@ impl InvertedIndex {
 
     /// Returns the lexicon, to analyze a document for [`Self::insert`].
     pub fn lexicon_mut(&mut self) -> &mut Lexicon {
+        self.load();
         &mut self.lexicon
     }
 
@@ -82,8 +84,10 @@ impl InvertedIndex {
         self.totals.add(&document.lengths);
         self.update_min_average();
         let formula = self.formula();
-        self.doc_freqs.resize(self.lexicon.concepts(), DocFreqs::default());
-        self.word_doc_freqs.resize(self.lexicon.words.len(), WordDocFreqs::default());
+        self.load();
+        self.doc_freqs.to_mut().resize(self.lexicon.concepts(), DocFreqs::default());
+        let words = self.lexicon.words.len();
+        self.word_doc_freqs.to_mut().resize(words, WordDocFreqs::default());
         for &(concept, profile) in &document.concepts {
             let counts = self.lexicon.profiles.counts(profile);
             let impact = impact_of(&formula, counts, &document.lengths);
@@ -102,6 +106,7 @@ impl InvertedIndex {
         if !self.is_live(document) {
             return;
         }
+        self.load();
         self.live[document as usize / 64] &= !(1 << (document % 64));
         self.totals.remove(&self.lengths[document as usize]);
         self.update_min_average();
@@ -126,10 +131,10 @@ impl InvertedIndex {
 
     fn change_doc_freqs(&mut self, concept: u32, profile: u32, change: impl Fn(&mut u32)) {
         let profiles = &self.lexicon.profiles;
-        self.doc_freqs[concept as usize].change(profiles.counts(profile), &change);
+        self.doc_freqs.to_mut()[concept as usize].change(profiles.counts(profile), &change);
         for variant in profiles.variants(profile) {
             if let Some(word) = self.lexicon.word(concept, variant.variant) {
-                let doc_freqs = &mut self.word_doc_freqs[word as usize];
+                let doc_freqs = &mut self.word_doc_freqs.to_mut()[word as usize];
                 self.used_words -= usize::from(doc_freqs.any > 0);
                 doc_freqs.change(&variant.counts, &change);
                 self.used_words += usize::from(doc_freqs.any > 0);
@@ -229,7 +234,17 @@ impl InvertedIndex {
         if self.validation.is_some() && !self.lexicon.has_right_concept(word) {
             self.packed.lists.reject();
         }
-        self.lexicon.entries[word as usize]
+        self.lexicon.entry(word)
+    }
+
+    /// Returns the concept of a stem, if some word has it. If a snapshot gives it that of another, the
+    /// snapshot is marked as damaged.
+    pub fn concept_of(&self, stem: &str) -> Option<u32> {
+        let concept = self.lexicon.concept_of(stem)?;
+        if self.validation.is_some() && self.lexicon.stem_of(concept) != Some(stem) {
+            self.packed.lists.reject();
+        }
+        Some(concept)
     }
 
     /// Returns the formula with the current statistics.
@@ -255,7 +270,12 @@ impl InvertedIndex {
 
     /// Returns the document frequencies of a concept.
     pub fn doc_freqs(&self, concept: u32) -> DocFreqs {
-        self.doc_freqs.get(concept as usize).copied().unwrap_or_default()
+        let freqs = self.doc_freqs.get(concept as usize).unwrap_or_default();
+        if self.doc_freqs.is_stored() && self.packed.counts.get(concept as usize) != Some(freqs.any)
+        {
+            self.packed.lists.reject();
+        }
+        freqs
     }
 
     /// Returns the languages that some document is read in, beside words read by themselves.
@@ -269,12 +289,19 @@ impl InvertedIndex {
 
     /// Returns the document frequencies of a word.
     pub fn word_doc_freqs(&self, word: u32) -> WordDocFreqs {
-        self.word_doc_freqs.get(word as usize).copied().unwrap_or_default()
+        let freqs = self.word_doc_freqs.get(word as usize).unwrap_or_default();
+        if self.word_doc_freqs.is_stored() {
+            let concept = self.doc_freqs(self.lexicon.entry(word).concept);
+            if !self.lexicon.can_have_doc_freq(word, &freqs, &concept) {
+                self.packed.lists.reject();
+            }
+        }
+        freqs
     }
 
     /// Returns the document frequencies of every concept and of every word.
     pub fn all_doc_freqs(&self) -> (&[DocFreqs], &[WordDocFreqs]) {
-        (&self.doc_freqs, &self.word_doc_freqs)
+        (self.doc_freqs.all(), self.word_doc_freqs.all())
     }
 
     /// Returns the field lengths of a document.
@@ -310,8 +337,8 @@ impl InvertedIndex {
         let documents: usize =
             self.delta_documents.iter().map(|concepts| concepts.len() * 8 + 16).sum();
         self.packed.bytes()
-            + self.doc_freqs.capacity() * size_of::<DocFreqs>()
-            + self.word_doc_freqs.capacity() * size_of::<WordDocFreqs>()
+            + self.doc_freqs.bytes()
+            + self.word_doc_freqs.bytes()
             + self.lengths.capacity() * size_of::<Lengths>()
             + self.lexicon.bytes()
             + delta

@@ -96,10 +96,7 @@ fn add_words(
 fn variants_of(text: &str, index: &InvertedIndex) -> Vec<u32> {
     let lexicon = index.lexicon();
     let terms = query_terms(&[(text, 1.0)], &index.languages(), |word| lexicon.stem(word));
-    let of_stem = |stem: Option<&str>| {
-        let concept = lexicon.concept_of_stem[lexicon.stems.get(stem?)? as usize];
-        Some(lexicon.variants(concept))
-    };
+    let of_stem = |stem: Option<&str>| Some(lexicon.variants(index.concept_of(stem?)?));
     let ids = terms.iter().flat_map(|term| {
         let word = lexicon.words.get(&term.text);
         let read = term.readings.iter().filter_map(|one| of_stem(Some(one.stem()))).flatten();

@@ -183,7 +183,7 @@ impl<'a> QueryScorer<'a> {
         for (text, stem, kind) in meanings {
             let word = lexicon.words.get(text);
             let entry = word.map(|word| index.entry(word));
-            let by_stem = || Some(lexicon.concept_of_stem[lexicon.stems.get(stem?)? as usize]);
+            let by_stem = || index.concept_of(stem?);
             let concept = entry.map(|entry| entry.concept).or_else(by_stem);
             let freqs = self.stats.concept((text, stem), concept);
             let of_word = self.stats.word((text, stem), word);

@@ -3,7 +3,8 @@
 //! One file of plain little-endian arrays, each as it lies in memory, so that opening is reading.
 //! Layout: magic, format number, root id, length of the file, XXH3 of the directory; the directory
 //! ([`Extent`]s); the arrays, at multiples of eight. What any query needs is read at opening; what
-//! a query needs little of, lists and document metadata, stays behind in pages. It is a cache: a
+//! a query needs little of, tables of terms, lists and document metadata, stays behind in pages,
+//! each with a checksum of its own. It is a cache: a
 //! snapshot that is damaged, cut short, of another root or of another version is ignored and
 //! rebuilt.
 
@@ -20,7 +21,7 @@ use crate::text::language;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 19;
+const FORMAT: u64 = 20;
 
 /// Returns the format number for this process: languages that were added change the terms.
 fn format() -> u64 {
@@ -29,9 +30,9 @@ fn format() -> u64 {
 
 /// Bytes before the directory, and arrays in it.
 const HEADER_BYTES: usize = 40;
-const ARRAYS: usize = 30;
+const ARRAYS: usize = 33;
 /// Arrays behind the weights that are of the terms: two threads read a snapshot.
-const TERM_ARRAYS: usize = 12;
+const TERM_ARRAYS: usize = 15;
 const ARRAYS_AT: usize = HEADER_BYTES + ARRAYS * size_of::<Extent>();
 
 /// The reason why a snapshot cannot be used.

@@ -20,11 +20,12 @@ use crate::files::racy_stat::is_trusted;
 use crate::files::root::Stat;
 use crate::index::bm25f::{Lengths, Totals, Weights};
 use crate::index::dictionary::interner::Interner;
-use crate::index::dictionary::lexicon::Lexicon;
+use crate::index::dictionary::lexicon::{Lexicon, LexiconTables};
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::postings::decoding::is_forward_page;
 use crate::index::postings::tf_profiles::TfProfiles;
+use crate::index::storage::lazy_array::LazyArray;
 use crate::index::storage::packed_index::{ListPosition, PackedIndex};
 use crate::index::storage::paged_array::{Extent, PagedArray, SPARE_CAPACITY, SnapshotFile};
 use crate::parallel::in_parallel;
@@ -80,16 +81,18 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, LoadErr
 /// What is known of the terms.
 struct TermTables {
     lexicon: Lexicon,
-    concepts: Vec<DocFreqs>,
-    words: Vec<WordDocFreqs>,
+    concepts: LazyArray<DocFreqs>,
+    words: LazyArray<WordDocFreqs>,
 }
 
 /// What is known of the documents and files, and where the pages lie.
 struct DocTables {
     totals: Totals,
+    /// How many postings there are, and words that are used.
+    term_counts: [usize; 2],
     lengths: Vec<Lengths>,
-    starts: Vec<ListPosition>,
-    counts: Vec<u32>,
+    starts: LazyArray<ListPosition>,
+    counts: LazyArray<u32>,
     lists: Vec<Extent>,
     forward: Vec<Extent>,
     docs: Vec<Extent>,
@@ -136,6 +139,20 @@ impl ArrayReader {
         PagedArray::of(self.kept.clone(), extents, check)
     }
 
+    /// Returns an array that is read as it is used.
+    fn lazy_array<T: Pod>(&mut self) -> Result<LazyArray<T>, LoadError> {
+        let extents = self.extents()?;
+        let full = (LazyArray::<T>::PER_PAGE * size_of::<T>()) as u64;
+        let bytes: u64 = extents.iter().map(|page| page.bytes).sum();
+        let fits = extents.split_last().is_none_or(|(last, others)| {
+            (1..=full).contains(&last.bytes) && others.iter().all(|page| page.bytes == full)
+        });
+        if !fits || !bytes.is_multiple_of(size_of::<T>() as u64) {
+            return Err(INCONSISTENT);
+        }
+        Ok(LazyArray::of(self.pages(extents, |_, _| true), bytes as usize / size_of::<T>()))
+    }
+
     fn text(&mut self) -> Result<String, LoadError> {
         String::from_utf8(self.array()?).map_err(|_| INCONSISTENT)
     }
@@ -144,13 +161,15 @@ impl ArrayReader {
         Interner::from_parts(self.text()?, self.array()?, self.array()?).ok_or(INCONSISTENT)
     }
 
-    fn totals(&mut self) -> Result<Totals, LoadError> {
-        let (documents, having, length) = (self.array()?, self.array()?, self.array()?);
-        match (&documents[..], having.try_into(), length.try_into()) {
-            (&[documents], Ok(having), Ok(length)) => {
-                let documents: u64 = documents;
+    /// Returns the totals of the documents, and how many postings and used words there are.
+    fn totals(&mut self) -> Result<(Totals, [usize; 2]), LoadError> {
+        let (numbers, having, length) = (self.array()?, self.array()?, self.array()?);
+        match (&numbers[..], having.try_into(), length.try_into()) {
+            (&[documents, postings, used_words], Ok(having), Ok(length)) => {
+                let (documents, postings): (u64, u64) = (documents, postings);
                 let documents = u32::try_from(documents).map_err(|_| INCONSISTENT)?;
-                Ok(Totals { documents, docs_with_field: having, length })
+                let totals = Totals { documents, docs_with_field: having, length };
+                Ok((totals, [postings as usize, used_words as usize]))
             }
             _ => Err(INCONSISTENT),
         }
@@ -158,22 +177,27 @@ impl ArrayReader {
 
     fn term_tables(mut self) -> Result<TermTables, LoadError> {
         let (words, stems) = (self.terms()?, self.terms()?);
-        let (entries, concept_of_stem) = (self.array()?, self.array()?);
+        let tables = LexiconTables {
+            entries: self.lazy_array()?,
+            concept_of_stem: self.lazy_array()?,
+            stem_of_concept: self.lazy_array()?,
+            latest: self.lazy_array()?,
+            before: self.lazy_array()?,
+        };
         let profiles = TfProfiles::from_parts(self.array()?, self.array()?).ok_or(INCONSISTENT)?;
-        let lexicon = Lexicon::from_parts(words, entries, stems, concept_of_stem, profiles);
-        let lexicon = lexicon.ok_or(INCONSISTENT)?;
-        Ok(TermTables { lexicon, concepts: self.array()?, words: self.array()? })
+        let lexicon = Lexicon::from_parts(words, stems, tables, profiles).ok_or(INCONSISTENT)?;
+        Ok(TermTables { lexicon, concepts: self.lazy_array()?, words: self.lazy_array()? })
     }
 
     fn doc_tables(mut self) -> Result<DocTables, LoadError> {
-        let totals = self.totals()?;
+        let (totals, term_counts) = self.totals()?;
         let lengths: Vec<Lengths> = self.array()?;
         let mut counted = Totals::default();
         lengths.iter().for_each(|lengths| counted.add(lengths));
         if counted != totals {
             return Err(INCONSISTENT);
         }
-        let (starts, counts) = (self.array()?, self.array()?);
+        let (starts, counts) = (self.lazy_array()?, self.lazy_array()?);
         let (lists, forward, docs) = (self.extents()?, self.extents()?, self.extents()?);
         if docs.len() != lengths.len().div_ceil(doc_table::DOCS_PER_PAGE) {
             return Err(INCONSISTENT);
@@ -182,7 +206,18 @@ impl ArrayReader {
         let labels = LabelTable::from_parts(self.kept.clone(), pages, self.array()?, self.array()?);
         let labels = labels.ok_or(INCONSISTENT)?;
         let files = self.files(lengths.len(), labels.len() as u32)?;
-        Ok(DocTables { totals, lengths, starts, counts, lists, forward, docs, labels, files })
+        Ok(DocTables {
+            totals,
+            term_counts,
+            lengths,
+            starts,
+            counts,
+            lists,
+            forward,
+            docs,
+            labels,
+            files,
+        })
     }
 
     /// Puts the tables together.
@@ -193,8 +228,8 @@ impl ArrayReader {
         tables: DocTables,
     ) -> Result<Catalog, LoadError> {
         let TermTables { lexicon, concepts, words } = terms;
-        let DocTables { totals, lengths, starts, counts, lists, forward, docs, labels, files } =
-            tables;
+        let DocTables { totals, lengths, starts, counts, lists, docs, labels, files, .. } = tables;
+        let (forward, term_counts) = (tables.forward, tables.term_counts);
         let (concept_count, profile_count) = (lexicon.concepts(), lexicon.profiles.len());
         let count = lengths.len();
         let packed = PackedIndex {
@@ -206,11 +241,11 @@ impl ArrayReader {
                 is_forward_page(page, bytes, count, concept_count, profile_count)
             }),
         };
-        if !packed.is_complete(concept_count) {
+        if !packed.has_all(concept_count) {
             return Err(INCONSISTENT);
         }
         let index = InvertedIndex::from_parts(weights, lexicon, lengths, totals, packed);
-        let index = index.with_doc_freqs(concepts, words).ok_or(INCONSISTENT)?;
+        let index = index.with_doc_freqs(concepts, words, term_counts).ok_or(INCONSISTENT)?;
         let validator = DocValidator::new(&files, labels.len() as u32);
         let pages = self.pages(docs, move |page, docs: &[DocMeta]| validator.accepts(page, docs));
         let mut catalog = Catalog::new(index.weights().clone(), Corpus::Main);

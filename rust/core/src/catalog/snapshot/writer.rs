@@ -10,6 +10,7 @@ use crate::catalog::label_table::{LABELS_PER_PAGE, LabelTable};
 use crate::catalog::snapshot::{ARRAYS_AT, HEADER_BYTES, MAGIC, format, weight_array};
 use crate::catalog::{Catalog, FileMeta, ReadProgress};
 use crate::index::dictionary::interner::{Interner, hash};
+use crate::index::storage::lazy_array::LazyArray;
 use crate::index::storage::paged_array::Extent;
 
 /// Returns the snapshot of a catalog, which must be packed, for the root with this id; none when
@@ -34,20 +35,22 @@ pub fn write(catalog: &Catalog, root: u64) -> Option<Vec<u8>> {
     // see TERM_ARRAYS
     out.put_terms(&words.words);
     out.put_terms(&words.stems);
-    out.put(&words.entries);
-    out.put(&words.concept_of_stem);
+    let (entries, tables) = words.tables();
+    out.put_lazy(entries)?;
+    tables.into_iter().try_for_each(|table| out.put_lazy(table))?;
     let (variants, ends) = words.profiles.parts();
     out.put(variants);
     out.put(ends);
     let (concepts, words) = catalog.index.all_doc_freqs();
-    out.put(concepts);
-    out.put(words);
-    out.put(&[u64::from(totals.documents)]);
+    out.put_lazy(concepts)?;
+    out.put_lazy(words)?;
+    let (postings, used_words) = (catalog.index.postings(), catalog.index.used_words());
+    out.put(&[u64::from(totals.documents), postings as u64, used_words as u64]);
     out.put(&totals.docs_with_field);
     out.put(&totals.length);
     out.put(lengths);
-    out.put(&packed.starts);
-    out.put(&packed.counts);
+    out.put_lazy(packed.starts.all())?;
+    out.put_lazy(packed.counts.all())?;
     out.put_pages((0..packed.lists.len()).map(|page| packed.lists.get(page)))?;
     out.put_pages((0..packed.forward.len()).map(|page| packed.forward.get(page)))?;
     out.put_pages(rows_of_kept(catalog).chunks(doc_table::DOCS_PER_PAGE).map(Some))?;
@@ -100,6 +103,11 @@ impl SnapshotWriter {
     fn put<T: Pod>(&mut self, array: &[T]) {
         let extent = self.write(array);
         self.directory.push(extent);
+    }
+
+    /// Puts an array in pages that are read one by one, see [`LazyArray`].
+    fn put_lazy<T: Pod>(&mut self, array: &[T]) -> Option<()> {
+        self.put_pages(array.chunks(LazyArray::<T>::PER_PAGE).map(Some))
     }
 
     fn put_terms(&mut self, terms: &Interner) {

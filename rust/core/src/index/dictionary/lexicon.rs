@@ -18,6 +18,7 @@ use crate::index::dictionary::word_counts::{
 };
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::tf_profiles::{TfProfiles, VariantCounts};
+use crate::index::storage::lazy_array::LazyArray;
 use crate::text::language::detection::{DOCUMENT_MARGIN, vote_of};
 use crate::text::language::readings::{LanguageId, Reading, prefix_of};
 use crate::text::language::stems::stem;
@@ -40,23 +41,38 @@ const CHUNKS_AHEAD: usize = 16;
 /// No word, or no stem.
 const NONE: u32 = u32::MAX;
 
+/// The tables of a lexicon, as a snapshot has them.
+#[derive(Debug, Default)]
+pub struct LexiconTables {
+    /// The concept and variant of each word.
+    pub entries: LazyArray<WordEntry>,
+    /// The concept of each stem.
+    pub concept_of_stem: LazyArray<u32>,
+    /// The stem of each concept, or `u32::MAX`.
+    pub stem_of_concept: LazyArray<u32>,
+    /// The last variant of each concept, as a word.
+    pub latest: LazyArray<u32>,
+    /// For each word, the variant before it, as a word, or `u32::MAX`.
+    pub before: LazyArray<u32>,
+}
+
 /// The dictionaries, and the counts of the document being read.
 #[derive(Debug, Clone, Default)]
 pub struct Lexicon {
     /// Words as they are in the text, but folded.
     pub words: Interner,
     /// The concept and variant of each word.
-    pub entries: Vec<WordEntry>,
+    entries: LazyArray<WordEntry>,
     /// Stems.
     pub stems: Interner,
     /// The concept of each stem.
-    pub concept_of_stem: Vec<u32>,
+    concept_of_stem: LazyArray<u32>,
     /// The stem of each concept, or none.
-    stem_of_concept: Vec<u32>,
+    stem_of_concept: LazyArray<u32>,
     /// The last variant of each concept, as a word.
-    latest: Vec<u32>,
+    latest: LazyArray<u32>,
     /// For each word, the variant before it, as a word.
-    before: Vec<u32>,
+    before: LazyArray<u32>,
     /// The term-frequency profiles.
     pub profiles: TfProfiles,
     /// How the document being read is read, with what is cached of this reading and of others.
@@ -79,47 +95,71 @@ pub struct Lexicon {
 }
 
 impl Lexicon {
-    /// Makes the lexicon from the arrays of a snapshot; `None` if they disagree.
+    /// Makes the lexicon of a snapshot, of which a query reads what it needs; `None` if the arrays
+    /// have not as many entries as each other.
     pub fn from_parts(
         words: Interner,
-        entries: Vec<WordEntry>,
         stems: Interner,
-        concept_of_stem: Vec<u32>,
+        tables: LexiconTables,
         profiles: TfProfiles,
     ) -> Option<Self> {
-        let concepts = entries.iter().map(|entry| entry.concept as usize + 1).max().unwrap_or(0);
-        if words.len() != entries.len()
-            || stems.len() != concept_of_stem.len()
-            || concepts > words.len()
-            || concept_of_stem.iter().any(|&concept| concept as usize >= concepts)
-        {
-            return None;
-        }
-        let mut latest = vec![NONE; concepts];
-        let mut before = Vec::with_capacity(entries.capacity());
-        let mut seen = 0;
+        let LexiconTables { entries, concept_of_stem, stem_of_concept, latest, before } = tables;
+        let fits = [entries.len(), before.len()] == [words.len(); 2]
+            && concept_of_stem.len() == stems.len()
+            && stem_of_concept.len() == latest.len()
+            && latest.len() <= words.len();
+        let tables =
+            Self { entries, concept_of_stem, stem_of_concept, latest, before, ..Self::default() };
+        fits.then_some(Self { words, stems, profiles, ..tables })
+    }
+
+    /// Returns the tables that [`Self::from_parts`] takes, to store them.
+    pub(crate) fn tables(&self) -> (&[WordEntry], [&[u32]; 4]) {
+        let numbers = [&self.concept_of_stem, &self.stem_of_concept, &self.latest, &self.before];
+        (self.entries.all(), numbers.map(LazyArray::all))
+    }
+
+    /// Returns whether some of it may be in a snapshot only.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.entries.is_stored()
+    }
+
+    /// Reads all of it; says whether what was read fits together. If not, it must be replaced.
+    pub(crate) fn load(&mut self) -> bool {
+        let Self { entries, concept_of_stem, stem_of_concept, latest, before, .. } = self;
+        let [concept_of_stem, stem_of_concept, latest, before] =
+            [concept_of_stem, stem_of_concept, latest, before].map(|table| &*table.to_mut());
+        let entries = entries.to_mut();
+        let mut last_of = vec![NONE; latest.len()];
         for (word, entry) in entries.iter().enumerate() {
-            // concepts are numbered in the order of their first words
-            if entry.concept > seen {
-                return None;
+            let Some(last) = last_of.get_mut(entry.concept as usize) else { return false };
+            let last = std::mem::replace(last, word as u32);
+            let variant = entries.get(last as usize).map_or(0, |entry| entry.variant + 1);
+            if variant != entry.variant || before[word] != last {
+                return false;
             }
-            seen += u32::from(entry.concept == seen);
-            let last = std::mem::replace(&mut latest[entry.concept as usize], word as u32);
-            let variant = if last == NONE { 0 } else { entries[last as usize].variant + 1 };
-            if variant != entry.variant {
-                return None;
-            }
-            before.push(last);
         }
-        if latest.contains(&NONE) || !concept_of_stem.is_sorted_by(|a, b| a < b) {
-            return None;
+        // concepts are numbered in the order of their first words
+        let firsts = entries.iter().filter(|entry| entry.variant == 0);
+        let mut stems = vec![NONE; latest.len()];
+        let known = (0..).zip(concept_of_stem).all(|(stem, &concept)| {
+            stems.get_mut(concept as usize).map(|of_concept| *of_concept = stem).is_some()
+        });
+        known
+            && firsts.map(|entry| entry.concept).eq(0..latest.len() as u32)
+            && concept_of_stem.is_sorted_by(|a, b| a < b)
+            && *latest == last_of
+            && *stem_of_concept == stems
+    }
+
+    /// Returns a lexicon of as many words, each a concept, that mean nothing: it stands for one that is
+    /// damaged until the index is built anew.
+    pub(crate) fn placeholder(&self) -> Self {
+        let mut placeholder = Self { profiles: self.profiles.clone(), ..Self::default() };
+        for word in 0..self.words.len() {
+            placeholder.intern_with_stem(&word.to_string(), || None);
         }
-        let mut stem_of_concept = vec![NONE; concepts];
-        for (stem, &concept) in (0..).zip(&concept_of_stem) {
-            stem_of_concept[concept as usize] = stem;
-        }
-        let lexicon = Self { latest, before, stem_of_concept, profiles, ..Self::default() };
-        Some(Self { words, entries, stems, concept_of_stem, ..lexicon })
+        placeholder
     }
 
     /// Returns the number of concepts.
@@ -129,25 +169,25 @@ impl Lexicon {
 
     /// Returns the stem of a concept, if it has one.
     pub(crate) fn stem_of(&self, concept: u32) -> Option<&str> {
-        let stem = self.stem_of_concept[concept as usize];
-        (stem != NONE).then(|| self.stems.text(stem))
+        let stem = self.stem_of_concept.get(concept as usize).filter(|&stem| stem != NONE)?;
+        ((stem as usize) < self.stems.len()).then(|| self.stems.text(stem))
     }
 
     /// Returns the concept of a stem, if some word has it.
     pub(crate) fn concept_of(&self, stem: &str) -> Option<u32> {
-        self.stems.get(stem).map(|stem| self.concept_of_stem[stem as usize])
+        self.concept_of_stem.get(self.stems.get(stem)? as usize)
     }
 
     /// Returns the concept of a word without a stem, if it is known.
     pub(crate) fn concept_of_word(&self, word: &str) -> Option<u32> {
-        let concept = self.entries[self.words.get(word)? as usize].concept;
+        let concept = self.entry(self.words.get(word)?).concept;
         self.stem_of(concept).is_none().then_some(concept)
     }
 
     /// Returns the stem of a word; a lookup of a known word costs a tenth of stemming.
     pub fn stem(&self, word: &str) -> Option<String> {
         match self.words.get(word) {
-            Some(id) => self.stem_of(self.entries[id as usize].concept).map(str::to_owned),
+            Some(id) => self.stem_of(self.entry(id).concept).map(str::to_owned),
             None => stem(word).map(Cow::into_owned),
         }
     }
@@ -155,39 +195,63 @@ impl Lexicon {
     /// Says whether the document frequencies of words can be right, given those of concepts: a word
     /// that is the only variant of its concept has the same.
     pub(crate) fn can_have_doc_freqs(&self, words: &[WordDocFreqs], concepts: &[DocFreqs]) -> bool {
-        self.entries.iter().zip(words).enumerate().all(|(word, (entry, freqs))| {
-            let only = entry.variant == 0 && self.latest[entry.concept as usize] == word as u32;
-            let all = concepts[entry.concept as usize];
-            let fits = |word: u32, all: u32| if only { word == all } else { word <= all };
-            freqs.text <= freqs.any && fits(freqs.any, all.any) && fits(freqs.text, all.text)
+        let words = self.entries.all().iter().zip(words).enumerate();
+        words.into_iter().all(|(word, (entry, freqs))| {
+            self.can_have_doc_freq(word as u32, freqs, &concepts[entry.concept as usize])
         })
+    }
+
+    /// Says the same of one word and its concept.
+    pub(crate) fn can_have_doc_freq(
+        &self,
+        word: u32,
+        freqs: &WordDocFreqs,
+        concept: &DocFreqs,
+    ) -> bool {
+        let WordEntry { concept: number, variant } = self.entry(word);
+        let only = variant == 0 && self.latest.get(number as usize) == Some(word);
+        let fits = |word: u32, all: u32| if only { word == all } else { word <= all };
+        freqs.text <= freqs.any && fits(freqs.any, concept.any) && fits(freqs.text, concept.text)
+    }
+
+    /// Returns the concept and variant of a word.
+    pub fn entry(&self, word: u32) -> WordEntry {
+        const NO_ENTRY: WordEntry = WordEntry { concept: NONE, variant: 0 };
+        self.entries.get(word as usize).unwrap_or(NO_ENTRY)
     }
 
     /// Says whether a word is a variant of the concept of its stem.
     pub fn has_right_concept(&self, word: u32) -> bool {
         let found = stem(self.words.text(word));
-        self.stem_of(self.entries[word as usize].concept) == found.as_deref()
+        let WordEntry { concept, variant } = self.entry(word);
+        let number = u16::try_from(variant).ok();
+        self.stem_of(concept) == found.as_deref()
+            && number.is_none_or(|variant| self.word(concept, variant) == Some(word))
     }
 
     /// Returns the words of a concept, by variant.
     pub fn variants(&self, concept: u32) -> Vec<u32> {
-        let first = Some(self.latest[concept as usize]);
-        let before = |&word: &u32| Some(self.before[word as usize]).filter(|&word| word != NONE);
-        let mut words: Vec<u32> = std::iter::successors(first, before).collect();
+        let last = self.latest.get(concept as usize);
+        let mut words: Vec<u32> = std::iter::successors(last, |&word| self.before(word)).collect();
         words.reverse();
         words
     }
 
     /// Returns a variant of a concept, as a word.
     pub fn word(&self, concept: u32, variant: u16) -> Option<u32> {
-        let mut word = self.latest[concept as usize];
+        let mut word = self.latest.get(concept as usize)?;
         loop {
             let entry = self.entries.get(word as usize)?;
             if entry.variant <= u32::from(variant) {
                 return (entry.variant == u32::from(variant)).then_some(word);
             }
-            word = self.before[word as usize];
+            word = self.before(word)?;
         }
+    }
+
+    /// Returns the variant before a word, which has a smaller number.
+    fn before(&self, word: u32) -> Option<u32> {
+        self.before.get(word as usize).filter(|&before| before < word)
     }
 
     /// Returns the number of a word; a new word becomes a variant of the concept of its stem.
@@ -206,19 +270,20 @@ impl Lexicon {
             let fresh = self.latest.len() as u32;
             let stem = stem().map(|stem| self.stems.intern(&stem));
             let concept = stem.map_or(fresh, |stem| {
-                if stem as usize == self.concept_of_stem.len() {
-                    self.concept_of_stem.push(fresh);
+                let concept_of_stem = self.concept_of_stem.to_mut();
+                if stem as usize == concept_of_stem.len() {
+                    concept_of_stem.push(fresh);
                 }
-                self.concept_of_stem[stem as usize]
+                concept_of_stem[stem as usize]
             });
             if concept == fresh {
-                self.latest.push(NONE);
-                self.stem_of_concept.push(stem.unwrap_or(NONE));
+                self.latest.to_mut().push(NONE);
+                self.stem_of_concept.to_mut().push(stem.unwrap_or(NONE));
             }
-            let last = std::mem::replace(&mut self.latest[concept as usize], id);
+            let last = std::mem::replace(&mut self.latest.to_mut()[concept as usize], id);
             let variant = self.entries.get(last as usize).map_or(0, |entry| entry.variant + 1);
-            self.entries.push(WordEntry { concept, variant });
-            self.before.push(last);
+            self.entries.to_mut().push(WordEntry { concept, variant });
+            self.before.to_mut().push(last);
         }
         id
     }
@@ -295,7 +360,7 @@ impl Lexicon {
         });
         self.count_chunks(text, &mut lookups, counted);
         self.spare_lookups = lookups;
-        counted.set_concepts(before, &self.entries);
+        counted.set_concepts(before, self.entries.all());
     }
 
     /// Counts the words of some chunks of a text.
@@ -419,7 +484,7 @@ impl Lexicon {
         let mut places = FxHashMap::default();
         let mut words: Vec<(u32, Counts)> = Vec::new();
         for &FieldCount { word, count, field, .. } in self.document.words() {
-            if !keeps(self.entries[word as usize].concept) {
+            if !keeps(self.entry(word).concept) {
                 continue;
             }
             let at = *places.entry(word).or_insert(words.len());
@@ -439,7 +504,7 @@ impl Lexicon {
     fn add_marker(&mut self) {
         if self.language != LanguageId::BY_WORD {
             let marker = self.intern(self.language.marker());
-            self.document.add_word(Field::Time, marker, self.entries[marker as usize], 1);
+            self.document.add_word(Field::Time, marker, self.entry(marker), 1);
         }
     }
 
@@ -451,7 +516,7 @@ impl Lexicon {
     ) -> AnalyzedDocument {
         for (word, counts) in words {
             let word = self.intern(word);
-            let entry = self.entries[word as usize];
+            let entry = self.entry(word);
             for (field, &count) in Field::ALL.into_iter().zip(counts).filter(|(_, c)| **c > 0) {
                 self.document.add_word(field, word, entry, count);
             }
@@ -500,10 +565,11 @@ impl Lexicon {
         let (profiles, ends) = self.profiles.parts();
         self.words.bytes()
             + self.stems.bytes()
-            + self.entries.capacity() * 8
-            + self.concept_of_stem.capacity() * 4
-            + (self.latest.capacity() + self.before.capacity()) * 4
-            + self.stem_of_concept.capacity() * 4
+            + self.entries.bytes()
+            + [&self.concept_of_stem, &self.stem_of_concept, &self.latest, &self.before]
+                .map(LazyArray::bytes)
+                .iter()
+                .sum::<usize>()
             + profiles.len() * 20
             + ends.len() * 28
             + self.cache.bytes()

@@ -297,7 +297,7 @@ mod tests {
             let all = counts(&mut lexicon, None);
             for word in all.keys() {
                 let id = lexicon.words.get(word).expect("a word that was counted");
-                let stem = lexicon.stem_of(lexicon.entries[id as usize].concept);
+                let stem = lexicon.stem_of(lexicon.entry(id).concept);
                 let asked = stem.unwrap_or(word);
                 // what stands for all words that begin alike is not filtered
                 if asked.starts_with(SEPARATOR) {

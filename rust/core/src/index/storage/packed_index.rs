@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::index::postings::codec::take_varint;
 use crate::index::postings::decoding::FORWARD_PAGE;
+use crate::index::storage::lazy_array::LazyArray;
 use crate::index::storage::paged_array::PagedArray;
 
 /// The immutable part of an inverted index.
@@ -12,9 +13,9 @@ pub struct PackedIndex {
     /// The number of documents, deleted ones included.
     pub documents: u32,
     /// Where the list of each concept begins in `lists`.
-    pub starts: Vec<ListPosition>,
+    pub starts: LazyArray<ListPosition>,
     /// The number of postings in each list.
-    pub counts: Vec<u32>,
+    pub counts: LazyArray<u32>,
     /// The lists, see [`crate::index::postings::codec`]; none crosses the end of a page.
     pub lists: PagedArray<u8>,
     /// The forward index: the concepts of each document, ascending, as gaps, each with its profile.
@@ -22,7 +23,7 @@ pub struct PackedIndex {
 }
 
 /// Where a posting list begins: its page, and the offset in the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct ListPosition {
     pub(super) page: u32,
@@ -30,20 +31,28 @@ pub struct ListPosition {
 }
 
 impl PackedIndex {
-    /// Says whether there is a list for each of `concepts`, and a page for each document.
-    pub fn is_complete(&self, concepts: usize) -> bool {
-        let pages = self.lists.len();
+    /// Says whether there is a list for each of `concepts`, of which the last begins on a page that
+    /// there is, and a page for each document.
+    pub fn has_all(&self, concepts: usize) -> bool {
+        let last = self.starts.len().checked_sub(1).and_then(|last| self.starts.get(last));
         [self.starts.len(), self.counts.len()] == [concepts; 2]
-            && self.starts.iter().all(|start| (start.page as usize) < pages)
-            && self.starts.is_sorted_by_key(|start| (start.page, start.offset))
+            && last.is_none_or(|last| (last.page as usize) < self.lists.len())
             && self.forward.len() == (self.documents as usize).div_ceil(FORWARD_PAGE)
+    }
+
+    /// Says the same, and whether each list begins behind the one before.
+    pub fn is_complete(&self, concepts: usize) -> bool {
+        let (starts, pages) = (self.starts.all(), self.lists.len());
+        self.has_all(concepts)
+            && starts.iter().all(|start| (start.page as usize) < pages)
+            && starts.is_sorted_by_key(|start| (start.page, start.offset))
     }
 
     /// Returns the bytes from the start of the list of a concept on, and its number of postings.
     pub fn list(&self, concept: u32) -> (&[u8], u32) {
         let found = self.starts.get(concept as usize).and_then(|start| {
             let page = self.lists.get(start.page as usize)?;
-            Some((page.get(start.offset as usize..)?, self.counts[concept as usize]))
+            Some((page.get(start.offset as usize..)?, self.counts.get(concept as usize)?))
         });
         found.unwrap_or((&[], 0))
     }
@@ -78,9 +87,6 @@ impl PackedIndex {
 
     /// Returns the bytes that it takes in memory.
     pub fn bytes(&self) -> usize {
-        self.lists.bytes()
-            + self.forward.bytes()
-            + self.starts.capacity() * 8
-            + self.counts.capacity() * 4
+        self.lists.bytes() + self.forward.bytes() + self.starts.bytes() + self.counts.bytes()
     }
 }

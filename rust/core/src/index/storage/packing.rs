@@ -51,8 +51,7 @@ pub(crate) fn pack(
     let middle = documents.len() / 2 / FORWARD_PAGE * FORWARD_PAGE;
     let (counts, uses) = count_postings(lexicon, documents, middle);
     let renumbered = renumber_by_frequency(&mut lexicon.profiles, &uses);
-    let mut packed =
-        PackedIndex { documents: documents.len() as u32, counts, ..PackedIndex::default() };
+    let mut packed = PackedIndex { documents: documents.len() as u32, ..PackedIndex::default() };
     let pages = on_two_threads(documents.len(), middle, |part| {
         let pages = documents[part].chunks(FORWARD_PAGE).take_while(|_| goes_on());
         pages.map(|page| encode_forward_page(page, &renumbered)).collect()
@@ -62,7 +61,7 @@ pub(crate) fn pack(
 
     let encoder = ListEncoder {
         documents,
-        counts: &packed.counts,
+        counts: &counts,
         renumbered: &renumbered,
         lexicon,
         formula,
@@ -70,15 +69,15 @@ pub(crate) fn pack(
         batch: BATCH.max(documents.iter().map(|held| held.len()).sum::<usize>() / MAX_BATCHES),
         stop,
     };
-    let halves = on_two_threads(packed.counts.len(), encoder.middle(), |part| encoder.encode(part));
-    let mut doc_freqs = Vec::with_capacity(packed.counts.len() + SPARE_CAPACITY);
+    let halves = on_two_threads(counts.len(), encoder.middle(), |part| encoder.encode(part));
+    let mut doc_freqs = Vec::with_capacity(counts.len() + SPARE_CAPACITY);
     let mut word_doc_freqs = Vec::with_capacity(lexicon.words.len() + SPARE_CAPACITY);
     word_doc_freqs.resize(lexicon.words.len(), WordDocFreqs::default());
     for half in halves {
         let before = packed.lists.len() as u32;
         let starts =
             half.starts.iter().map(|start| ListPosition { page: before + start.page, ..*start });
-        packed.starts.extend(starts);
+        packed.starts.to_mut().extend(starts);
         half.pages.into_iter().for_each(|page| packed.lists.push(page));
         doc_freqs.extend(half.doc_freqs);
         let counts = word_doc_freqs.iter_mut().zip(half.word_doc_freqs);
@@ -87,6 +86,7 @@ pub(crate) fn pack(
             count.text += more.text;
         });
     }
+    packed.counts = counts.into();
     Packing { packed, doc_freqs, word_doc_freqs }
 }
 

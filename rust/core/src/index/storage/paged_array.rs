@@ -60,19 +60,44 @@ impl SnapshotFile {
 
     /// As [`Self::read`], with spare capacity.
     pub fn read_with_capacity<T: Pod>(&self, extent: &Extent, spare: usize) -> Option<Vec<T>> {
+        self.read_checked(extent, spare, |bytes| xxh3_64(bytes) == extent.sum)
+    }
+
+    /// Reads an array whose bytes pass a check; else `None`, which is recorded as damage.
+    fn read_checked<T: Pod>(
+        &self,
+        extent: &Extent,
+        spare: usize,
+        is_whole: impl Fn(&[u8]) -> bool,
+    ) -> Option<Vec<T>> {
         let read = || {
             let count = usize::try_from(extent.bytes).ok()? / size_of::<T>();
             let mut array = try_zeroed_vec(count.checked_add(spare)?).ok()?;
             array.truncate(count);
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut array);
             self.file.read_exact_at(bytes, extent.start).ok()?;
-            let same = bytes.len() as u64 == extent.bytes && xxh3_64(bytes) == extent.sum;
-            same.then_some(array)
+            (bytes.len() as u64 == extent.bytes && is_whole(bytes)).then_some(array)
         };
         let array = read();
         self.damaged.fetch_or(array.is_none(), Ordering::Relaxed);
         self.lost.fetch_or(array.is_none(), Ordering::Relaxed);
         array
+    }
+
+    /// Reads pages that lie one behind the other as one array with spare capacity; `None` if one is not
+    /// what was written, which is recorded as damage.
+    fn read_pages<T: Pod>(&self, pages: &[Extent], spare: usize) -> Option<Vec<T>> {
+        let Some(first) = pages.first() else { return Some(Vec::with_capacity(spare)) };
+        let bytes = pages.iter().map(|page| page.bytes).sum();
+        self.read_checked(&Extent { bytes, ..*first }, spare, |all| {
+            let (mut start, mut rest) = (first.start, all);
+            pages.iter().all(|page| {
+                let own = rest.split_off(..page.bytes as usize);
+                let is_next = page.start == start;
+                start += page.bytes;
+                is_next && own.is_some_and(|own| xxh3_64(own) == page.sum)
+            })
+        })
     }
 
     /// Starts reading an array from the disk in the background. The system drops pages that were not
@@ -182,6 +207,13 @@ impl<T: Pod> PagedArray<T> {
         let sound = check(number, &page);
         file.damaged.fetch_or(!sound, Ordering::Relaxed);
         sound.then(|| page.into_boxed_slice())
+    }
+
+    /// Reads all pages at once, with spare capacity; `None` if one is damaged, or they do not lie one
+    /// behind the other.
+    pub fn read_all(&self) -> Option<Vec<T>> {
+        let PageSource { file, extents, .. } = self.source.as_ref()?;
+        file.read_pages(extents, SPARE_CAPACITY)
     }
 
     /// Returns whether its snapshot file is damaged.

@@ -178,7 +178,7 @@ impl OrdinalMap {
                 is_used(concept, word).then(|| {
                     let id = lexicon
                         .intern_with_stem(other.words.text(word), || stem.map(Cow::Borrowed));
-                    lexicon.entries[id as usize]
+                    lexicon.entry(id)
                 })
             });
             let entries: Vec<Option<WordEntry>> = words.collect();

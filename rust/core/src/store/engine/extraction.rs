@@ -258,7 +258,7 @@ impl Collector<'_> {
         let lexicon = &*self.lexicon;
         let text = |word: u32| lexicon.words.text(word);
         if let Some(each) = &mut self.each {
-            let stem = |word: u32| lexicon.stem_of(lexicon.entries[word as usize].concept);
+            let stem = |word: u32| lexicon.stem_of(lexicon.entry(word).concept);
             let stemmed = words
                 .iter()
                 .map(|(word, counts)| (stem(*word).map(Cow::Borrowed), text(*word), counts));
