@@ -46,7 +46,8 @@ from commonplace.extraction.rule_tables import CHINESE, load
 
 TASKS = ("extraction", "changes", "conflict")
 # Who wrote which sets; 7 and 11 know the rules, the others do not. 12 to 14 are one writer, who
-# had read some of them, as six, fourteen and eleven imagined people; 15 is another, as twelve.
+# had read some of them, as six, fourteen and eleven imagined people; 15 is another, as twelve, 16 a
+# third, as thirteen.
 AUTHORS = {
     "1": ["extraction-seen", "conflict-seen", "vetoes-seen"],
     "2": ["chat-seen", "changes-seen"],
@@ -70,17 +71,18 @@ CHINESE_ALONE = {
     "9": ["changes-seen-8", "conflict-seen-8"],
     "10": ["changes-seen-9", "conflict-seen-9"],
     "15": ["extraction-seen-14", "changes-seen-13"],
+    "16": ["extraction-seen-15"],
 }
 # Those whose messages no rule was made from, so that they say what rules and classifier do
 # together; in groups that are left out of a training together, so that fewer are needed
-FOLDS = (("5", "12"), ("6", "10"), ("8", "14", "15"), ("9", "13"))
+FOLDS = (("5", "12"), ("6", "10", "16"), ("8", "14", "15"), ("9", "13"))
 FRESH = tuple(author for fold in FOLDS for author in fold)
 LANGUAGES = ("english", "chinese")
 PENALTY = 1 / 30
 PENALTY_OF_DECISION = 1.0
 # Precision, with the author left out, at which the threshold of each language is set. It is above
 # the goal: of a real conversation less is worth keeping than of these sets.
-WANTED = {"english": 0.965, "chinese": 0.97}
+WANTED = {"english": 0.97, "chinese": 0.975}
 # of a message that only a positive set holds, as its negatives are not there
 WEIGHT_OF_MORE = 0.5
 # of one that a memory might hold already, whose words are plainer than those of a chat

@@ -80,6 +80,18 @@ def test_search(shell: Shell) -> None:
     assert shell.json("search", "zebra", code=1)["hits"] == []
 
 
+def test_search_says_until_when_a_statement_was_true(shell: Shell) -> None:
+    past = "- ~~User lives in Berlin~~ <!-- META: since=2026-02-24 until=2026-11-01 -->"
+    now = "- User lives in Lisbon <!-- 2026-11-02 -->"
+    (shell.root / "MEMORY.md").write_text(f"---\nunit: item\n---\n# Memory\n\n{past}\n{now}\n")
+    out = shell("search", "lives")
+    assert "~~" not in out
+    assert "<!--" not in out
+    assert "until 2026-11-01\n   - User lives in Berlin\n" in out
+    assert "until" not in out.partition("MEMORY.md#L7")[2].partition("MEMORY.md#L6")[0]
+    assert {hit["snippet"] for hit in shell.json("search", "lives")["hits"]} == {past, now}
+
+
 def test_search_filters(shell: Shell) -> None:
     messages = ("--source", "message", "--unit", "message")
 

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 
+from commonplace.cli.days import unmarked, until
 from commonplace.cli.folding import folded, folded_text, terminal_width
 
 TYPE_CHECKING = False
@@ -195,14 +196,16 @@ class Printer:
                 self.turn(rank, hit)
                 continue
             where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
+            day = until(hit.text)
             put(
                 (f"{rank:>2} ", "dim"),
                 (hit.citation, "cyan"),
                 (ARCHIVED * hit.archived, "dim"),
                 f"  {where}" if where else "",
                 (f"  {hit.score:.2f}", "dim"),
+                (f"  until {day}" if day else "", "yellow"),
             )
-            put("   ", *marked(hit.snippet, hit.highlights))
+            put("   ", *marked(*unmarked(hit.text, hit.snippet, hit.highlights)))
         if hits.freshness != "fresh":
             self.warn(f"these results are {hits.freshness}")
         for note in hits.notes:

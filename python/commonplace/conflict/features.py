@@ -305,6 +305,18 @@ def common(old: Signs, new: Signs) -> set[str]:
     )
 
 
+def ends_by_name(old_text: str, new_text: str) -> bool:
+    """Say whether a new statement says of a thing that the old one names that it ended or changed.
+
+    >>> ends_by_name("User's van is a Transit", "the transit blew up, got a Vivaro")
+    True
+    >>> ends_by_name("User's van is a Transit", "sold the piano")
+    False
+    """
+    about = common(signs(old_text), signs(new_text))
+    return "named" in about and not about.isdisjoint({"ended_it", "changed_it"})
+
+
 def said_of(old: Signs, new: Signs) -> set[str]:
     """Return what each statement says, and of whom."""
     marks = {f"new:{signal}" for signal in new.signals}

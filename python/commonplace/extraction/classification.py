@@ -61,8 +61,9 @@ POINTED = re.compile(
 SENTENCE = re.compile(r"^(?!(?:Btw|Oh|Hey|Hi|Also|And|So|Ok|Okay|Fyi)\b)[A-Z\u3400-\u9fff0-9]")
 FORGET, PRIVATE = "veto:forget", "veto:private"
 MODEL = "model"
-# What no rule knows, or what only says "this week", may still end something that is known.
-UNDECIDED = frozenset({"no-rule", "vague", "third-person", "ephemeral:moment"})
+# What no rule knows, what a rule alone would keep, or what only says "this week", may still end
+# something that is known.
+UNDECIDED = frozenset({"no-rule", "unlikely", "vague", "third-person", "ephemeral:moment"})
 LONGEST_CHANGE = 160
 
 

@@ -27,6 +27,7 @@ from commonplace.conflict.entries import (
     is_paraphrase,
     readings,
 )
+from commonplace.conflict.features import ends_by_name
 from commonplace.errors import (
     CommonplaceError,
     Conflict,
@@ -177,13 +178,14 @@ class Writer:
     def ends(self, content: str) -> bool:
         """Return whether a text surely makes something untrue that the profile tells.
 
-        What is not worth keeping for itself must not end anything on a mere likelihood.
+        What is not worth keeping for itself must not end anything on a mere likelihood, unless it
+        says by name of what it ends that it ended or changed.
         """
         compare = self._comparer()
 
         def surely(old: str, new: str) -> Verdict:
             verdict = compare(old, new)
-            is_sure = verdict.likelihood >= SURE
+            is_sure = verdict.likelihood >= SURE or ends_by_name(old, new)
             return verdict if is_sure else replace(verdict, conflict=False, reason="unsure")
 
         return any(
