@@ -330,7 +330,7 @@ def test_demo(shell: Shell, tmp_path: Path) -> None:
         (["search", "x", "--memory-limit", "64"], "--memory-limit MB"),
         (["--memory-limit", "15", "search", "x"], "16"),
         (["search", "-rf"], 'after "--"'),
-        (["search"], "query"),
+        (["search"], "QUERY"),
         (["search", "  "], "at least one word"),
         (["search", "x", "--source", "tool"], "note"),
         (["search", "x", "--since", "yesterweek"], "2026-02-01"),

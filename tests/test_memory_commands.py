@@ -239,8 +239,8 @@ def test_four_layers(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error_text"),
     [
-        (("append", "diary", "x"), "argument type: 'diary' is none of episodic, procedural"),
-        (("append",), "the argument type is missing: commonplace four-layers append type"),
+        (("append", "diary", "x"), "argument TYPE: 'diary' is none of episodic, procedural"),
+        (("append",), "the argument TYPE is missing: commonplace four-layers append TYPE"),
         (("append", "episodic", "x", "--metadata", "[1]"), "'[1]' is no object of JSON"),
         (("append", "episodic", "x", "--metadata", "{"), "'{' is no object of JSON"),
         (("append", "episodic", "x", "y"), "'y' is an argument too many"),

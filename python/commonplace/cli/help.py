@@ -62,12 +62,14 @@ def _width() -> int:
 def _add(argument: Argument, parser: argparse.ArgumentParser) -> None:
     """Declare an argument to argparse, and to shtab, which completes it."""
     action = parser.add_argument(*argument.names, **argument.settings)
+    if not argument.is_option:
+        action.metavar = argument.shown
     if argument.completer:
         named = dict.fromkeys(("bash", "zsh"), argument.completer)
         action.complete = named  # type: ignore[attr-defined]
     if argument.values:
         # in completion alone: help has them in its text
-        action.choices, action.metavar = argument.values, action.dest
+        action.choices = argument.values
 
 
 def _parser(

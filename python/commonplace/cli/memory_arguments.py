@@ -70,7 +70,7 @@ def arguments_of(tool: Tool, commands: dict[str, str]) -> list[Argument]:
             settings = _settings(one.shape)
             if "choices" in settings:
                 about = f"{about} One of: {', '.join(settings['choices'])}."
-            found.append(argument(one.name, metavar=one.name, help=about, **settings))
+            found.append(argument(one.name, help=about, **settings))
         else:
             found.append(_option(one, about))
     return found

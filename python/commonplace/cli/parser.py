@@ -40,6 +40,14 @@ class Argument:
         return name
 
     @property
+    def shown(self) -> str:
+        """How it is called: a positional argument in capitals, as it is no word to type."""
+        if self.is_option:
+            return "/".join(self.names)
+        name: str = self.settings.get("metavar") or self.names[0].upper()
+        return name
+
+    @property
     def takes_value(self) -> bool:
         """Whether a value follows the name of the option."""
         return self.settings.get("action") in {None, "append"}
@@ -73,10 +81,10 @@ class Argument:
         try:
             value = self.settings.get("type", str)(text)
         except ValueError as error:
-            raise UsageError(f"argument {'/'.join(self.names)}: {error}") from None
+            raise UsageError(f"argument {self.shown}: {error}") from None
         if choices and value not in choices:
             known = ", ".join(choices)
-            raise UsageError(f"argument {'/'.join(self.names)}: {text!r} is none of {known}")
+            raise UsageError(f"argument {self.shown}: {text!r} is none of {known}")
         return value
 
 
@@ -333,7 +341,7 @@ def _placed(command: Command, places: Sequence[Argument], words: list[str]) -> d
     for place in places:
         arity = place.settings.get("nargs")
         if not words and arity not in {"?", "*"}:
-            missing = f"the argument {place.names[0]} is missing"
+            missing = f"the argument {place.shown} is missing"
             raise UsageError(f"{missing}: {usage(command)}")
         if arity in {"*", "+"}:
             found[place.names[0]], words = [place.value(word) for word in words], []
@@ -348,9 +356,7 @@ def usage(command: Command) -> str:
     """Return a command with its positional arguments, on one line."""
     forms = {"?": "[{0}]", "*": "[{0} ...]", "+": "{0} [{0} ...]"}
     places = [
-        forms.get(one.settings.get("nargs", ""), "{0}").format(
-            one.settings.get("metavar") or one.names[0]
-        )
+        forms.get(one.settings.get("nargs", ""), "{0}").format(one.shown)
         for one in command.arguments
         if not one.is_option
     ]
