@@ -11,13 +11,12 @@ use commonplace_core::files::racy_stat::FsClock;
 use commonplace_core::store::hit::Hit;
 use commonplace_core::store::search::SearchRequest;
 use commonplace_core::store::{Store, StoreOptions};
-use crafted::{EXTENT, HEAD, PAGED, place, put, root_of, sealed, word};
+use crafted::{EXTENT, HEAD, LISTS, PAGED, ROWS, place, put, root_of, sealed, word};
 use fixture::TestRoot;
 
 /// Arrays of the snapshot.
-const ROWS: usize = 21;
-const STATS: usize = 27;
-const SEEN: usize = 28;
+const STATS: usize = 30;
+const SEEN: usize = 31;
 
 fn options() -> StoreOptions {
     let clock = FsClock { racy_ns: 0, ..FsClock::default() };
@@ -74,7 +73,7 @@ fn false_snapshots(memory: &TestRoot) -> Vec<(&'static str, Vec<u8>, Vec<&'stati
     put(&mut moved, 16, root_of(&bytes));
     // only the lists are
     let mut listed = bytes.clone();
-    take(&mut listed, &other, &[PAGED[0]]);
+    take(&mut listed, &other, &[LISTS]);
     assert!(listed != bytes);
     let mut counted = bytes.clone();
     let lines = parts(&bytes, SEEN)[0].start + 3 * 48 + 16;

@@ -14,7 +14,8 @@ pub const DICTIONARIES: std::ops::Range<usize> = 1..16;
 pub const TOTALS: [usize; 2] = [16, 17];
 /// The arrays that are directories of pages: tables of words, of concepts, and of lists, lists,
 /// concepts of documents, documents, labels.
-pub const PAGED: [usize; 13] = [7, 8, 9, 10, 11, 14, 15, 20, 21, 22, 23, ROWS, 25];
+pub const PAGED: [usize; 13] = [7, 8, 9, 10, 11, 14, 15, 20, 21, LISTS, 23, ROWS, 25];
+pub const LISTS: usize = 22;
 pub const ROWS: usize = 24;
 /// Those of them that are tables of words, of concepts, and of where lists begin.
 pub const TABLES: [usize; 9] = [7, 8, 9, 10, 11, 14, 15, 20, 21];
