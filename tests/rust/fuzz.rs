@@ -191,9 +191,9 @@ fn query() {
         };
         law(Query::parse(&text).is_ok_and(|again| again == query), || "read twice".to_owned())?;
         let lists = [&query.phrases, &query.excluded];
+        let again = [&query.question_words, &query.code_words];
         law(lists.iter().all(|list| list.len() <= MAX_PATTERNS), || "too many".to_owned())?;
-        let length: usize =
-            query.question_words.iter().chain(lists.into_iter().flatten()).map(String::len).sum();
+        let length: usize = again.into_iter().chain(lists).flatten().map(String::len).sum();
         law(length <= 8 * MAX_QUERY_BYTES, || format!("{length} bytes of words"))?;
         let begun = Instant::now();
         let request = SearchRequest { query: text, limit: 20, ..SearchRequest::default() };
@@ -226,6 +226,7 @@ fn query() {
                     .fold(0, |a, b| a | b),
             ),
             ("asked", class(query.question_words.len())),
+            ("code", class(query.code_words.len())),
             ("phrases", class(query.phrases.len())),
             ("excluded", class(query.excluded.len())),
             ("notes", class(query.notes.len())),

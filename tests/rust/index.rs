@@ -488,3 +488,19 @@ fn a_question_has_one_vote_a_word() {
     let queries = ["the data? straße straße".to_owned(), "the straße?".to_owned()];
     check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
 }
+
+#[test]
+fn names_in_code_count_half_more() {
+    let mut world = World::new();
+    let text = "# run\n\nthe run_target method\n\n# method\n\nmethod of main target\n";
+    world.put("a.md", text);
+    let queries = [
+        "the `run_target` method",
+        "method of main()?",
+        "`run_target`",
+        "main() `method of` It is run. Is run() `target`? `main",
+        "don`t run main and method and target `run` `target`",
+    ];
+    let queries = queries.map(str::to_owned);
+    check(&world.catalog, &Reference::of(&world.files), &queries).unwrap();
+}

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, missing_docs)]
 
+mod code_names;
 mod shares;
 
 use std::borrow::Cow;
@@ -200,11 +201,13 @@ impl Reference {
         let averages = self.averages();
         let mut found: BTreeMap<String, (f64, BTreeMap<Position, f64>)> = BTreeMap::new();
         let in_question = in_question(query);
-        let words: Vec<(&str, f32)> = query
+        let names = code_names::code_names(query);
+        let mut words: Vec<(&str, f32)> = query
             .split_whitespace()
             .enumerate()
             .map(|(at, word)| (word, if in_question[at] { 1.5 } else { 1.0 }))
             .collect();
+        words.extend(names.iter().map(|name| (name.as_str(), 0.5)));
         let held: BTreeSet<LanguageId> = self.documents.values().map(|d| d.language).collect();
         let languages: Vec<LanguageId> = LanguageId::all().filter(|l| held.contains(l)).collect();
         for term in query_terms(&words, &languages, |word| stem(word).map(Cow::into_owned)) {

@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::index::bm25f::Field;
 use crate::search::query_fields::{self, FilterField, word_end};
+use crate::text::code_names::code_names;
 use crate::text::folding::fold;
 use crate::text::segmentation;
 use crate::text::tokens::{self, TermForm};
@@ -44,6 +45,8 @@ pub struct Query {
     pub atoms: Vec<Atom>,
     /// The words of its questions once more, where it has other sentences too.
     pub question_words: Vec<String>,
+    /// The words that it marks as code once more, where it has other words too.
+    pub code_words: Vec<String>,
     /// Phrases that a document must hold.
     pub phrases: Vec<String>,
     /// Phrases that it must not hold.
@@ -90,6 +93,7 @@ impl Query {
             query.notes.push(NO_WORDS.to_owned());
         }
         query.question_words = question_words(&query.atoms);
+        query.code_words = code_names(&plain_words(&query.atoms));
         Ok(query)
     }
 
@@ -154,24 +158,27 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     (!phrase.trim().is_empty()).then_some((phrase, after))
 }
 
+/// Returns the plain words of a query, in order.
+fn plain_words<'a>(atoms: &'a [Atom]) -> Vec<&'a str> {
+    let text = |atom: &'a Atom| if let Atom::Words(text) = atom { Some(&**text) } else { None };
+    atoms.iter().filter_map(text).collect()
+}
+
 /// Returns the words of questions, unless all sentences are questions or none is.
 fn question_words(atoms: &[Atom]) -> Vec<String> {
-    let words: Vec<&String> = atoms
-        .iter()
-        .filter_map(|atom| if let Atom::Words(text) = atom { Some(text) } else { None })
-        .collect();
-    let ends = |word: &&String| match word.strip_suffix('.') {
+    let words = plain_words(atoms);
+    let ends = |word: &&str| match word.strip_suffix('.') {
         // U.S., Dr.
         Some(word) => word.len() > 3 && !word.contains('.'),
         None => word.ends_with(['?', '!', '。', '！', '？']),
     };
     let is_question =
-        |sentence: &&[&String]| sentence.last().is_some_and(|w| w.ends_with(['?', '？']));
+        |sentence: &&[&str]| sentence.last().is_some_and(|w| w.ends_with(['?', '？']));
     let sentences = words.split_inclusive(ends);
     if sentences.clone().all(|sentence| is_question(&sentence)) {
         return Vec::new();
     }
-    sentences.filter(is_question).flatten().map(|&word| word.clone()).collect()
+    sentences.filter(is_question).flatten().map(|&word| word.to_owned()).collect()
 }
 
 fn is_plain_word(word: &str) -> bool {
@@ -321,5 +328,16 @@ mod tests {
             assert_eq!(Query::parse(text).unwrap().question_words, asked, "{text}");
         }
         assert!(Query::parse(" \t\n").is_err());
+    }
+
+    #[test]
+    fn names_in_code_are_told_from_other_words() {
+        for (text, names) in [
+            ("what is `a b`, and c()?", &["a", "b", "c"][..]),
+            ("\"of the `a`\" heading:`b` -\"`c`\"", &["a"]),
+            ("`a` b()", &[]),
+        ] {
+            assert_eq!(Query::parse(text).unwrap().code_words, names, "{text}");
+        }
     }
 }

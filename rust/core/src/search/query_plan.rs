@@ -14,6 +14,8 @@ use crate::text::question::{asks_when, is_about_asker};
 
 /// The additional weight of the words of a question, where the query has other sentences too.
 const QUESTION_WEIGHT: f32 = 0.5;
+/// The additional weight of the words that a query marks as code.
+const CODE_WEIGHT: f32 = 0.5;
 /// Most words that one pattern is expanded to.
 pub const MAX_EXPANSIONS: usize = 256;
 /// Most postings of these words, over all patterns of a query.
@@ -60,7 +62,11 @@ pub(super) fn plan(
         }
         scorer.add_combined(name, &ids, field)?;
     }
-    words.extend(query.question_words.iter().map(|text| (text.as_str(), QUESTION_WEIGHT)));
+    for (again, weight) in
+        [(&query.question_words, QUESTION_WEIGHT), (&query.code_words, CODE_WEIGHT)]
+    {
+        words.extend(again.iter().map(|text| (text.as_str(), weight)));
+    }
     add_words(scorer, &words, index, &formula, result);
     scorer.validate_lists()
 }

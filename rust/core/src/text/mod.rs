@@ -2,6 +2,7 @@
 
 pub mod block_entries;
 mod blocks;
+pub mod code_names;
 pub mod encoding;
 mod folded_text;
 pub mod folding;
