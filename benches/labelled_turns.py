@@ -8,6 +8,12 @@ development, `unseen` held out. Fifty-one more are in turns-more.jsonl: written 
 was tuned, each from one turn drawn by chance, with a pattern that only tells that turn from the
 others. They show whether a step helps more than the forty questions it was found with.
 
+A second writer wrote eighty more, in turns-2-{seen,unseen}.jsonl, without seeing the first sets or
+any result of a search. Each session gave its share of the 374 turns with a reply of 300 characters
+or more, at least one, in an order drawn by `random.Random(20261124)`; turns with nothing to ask
+were skipped. `random.Random(2)` made the halves. They were committed before a search saw them, and
+nothing is tuned on them.
+
 A turn is a prompt of a person and everything said up to the next one. Why it exists: a user asks
 weeks later, in other words, and wants the turn that answers and not the message that asked.
 """
@@ -67,7 +73,7 @@ class Question(NamedTuple):
 
 
 def questions(name: str) -> list[Question]:
-    """Return the labelled questions of a set: `seen`, `unseen` or `more`."""
+    """Return the questions of a file: `seen`, `unseen`, `more`, `2-seen` or `2-unseen`."""
     lines = (FOLDER / f"turns-{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [Question(**json.loads(line)) for line in lines]
 

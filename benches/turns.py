@@ -3,6 +3,7 @@
     python -m benches.turns             # the seen half, with the rank of each answer
     python -m benches.turns --unseen    # totals of the unseen half
     python -m benches.turns --more      # as the first, of further questions
+    python -m benches.turns --set 2 --unseen    # the questions of the second writer
 
 The questions and transcripts are those of benches/labelled_turns.py. What nobody said is left out
 for everybody. A message counts when the pattern matches its text, a turn when it matches the text
@@ -279,10 +280,15 @@ def main() -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--unseen", action="store_true", help="totals of the unseen half")
     group.add_argument("--more", action="store_true", help="further questions, to tune with")
+    parser.add_argument("--set", type=int, choices=(1, 2), default=1, help="the writer")
     options = parser.parse_args()
+    if options.more and options.set != 1:
+        parser.error("only the first set has further questions; leave out --set")
     if not (data() / "claude-code-sessions.jsonl.xz").is_file():
         raise SystemExit(f"The transcripts are not in {data()}; set COMMONPLACE_BENCH_DATA.")
     which = "unseen" if options.unseen else "more" if options.more else "seen"
+    if options.set != 1:
+        which = f"{options.set}-{which}"
     sample, _ = sample_transcript()
     lines = sample.read_bytes().splitlines(keepends=True)
     report(which, questions(which), lines, detail=not options.unseen)

@@ -7,7 +7,7 @@ import lzma
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -149,8 +149,9 @@ def test_figures_count_what_is_not_found() -> None:
     assert figures([1, 5, 6, None]) == Figures(0.25, 0.5)
 
 
-def test_the_halves_are_of_one_size_and_differ() -> None:
-    seen, unseen = questions("seen"), questions("unseen")
+@pytest.mark.parametrize("writer", ["", "2-"])
+def test_the_halves_are_of_one_size_and_differ(writer: str) -> None:
+    seen, unseen = questions(f"{writer}seen"), questions(f"{writer}unseen")
     both = [*seen, *unseen]
     assert len(seen) == len(unseen) == 40
     assert len({question.question for question in both}) == 80
@@ -167,7 +168,8 @@ def test_a_pattern_matches_few_turns(shared: Path) -> None:
     with lzma.open(shared / "data/speed/claude-code-sessions.jsonl.xz") as transcript:
         turns = [(turn.messages, turn.text) for turn in read_turns(transcript)]
     assert len(turns) == 437
-    for question in [*questions("seen"), *questions("unseen"), *questions("more")]:
+    names = ("seen", "unseen", "more", "2-seen", "2-unseen")
+    for question in chain.from_iterable(map(questions, names)):
         answers = [messages for messages, text in turns if question.answered_by(text)]
         assert len(answers) <= 3, question.line
         prompts = {(prompt.session, prompt.line) for prompt, *_ in answers}
