@@ -18,11 +18,14 @@ from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.adapters.meaning import search_by_meaning
 from commonplace.errors import Conflict, FormatError, InvalidArgument, StorageError
 from commonplace.service import scope
-from commonplace.service.opensearch import EngineUnavailable
+from commonplace.service.opensearch import AT_ONCE, EngineUnavailable, OpenSearch
 from commonplace.service.pending import Pending
+from commonplace.service.scope import Put, Remove
 from commonplace.service.tenant_queue import TenantQueue
 from tests.opensearch.double import Double, double
 from tests.opensearch.tenants import Tenants
+
+KEY = "0" * 32
 
 
 @pytest.fixture
@@ -337,6 +340,62 @@ def test_an_answer_that_is_cut_off_is_an_error_and_is_asked_again(
             tenants.call("acme", "search", query="sencha")
         fake.fault = lambda _path, _body: None
         assert tenants.found("acme", "sencha", fresh=[written["fresh"]]) == ["b.md#L1"]
+
+
+def test_a_large_write_has_some_requests_at_once_and_answers_in_order(
+    fake: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commonplace.service.opensearch.BULK_BYTES", 1)
+    engine = OpenSearch(fake.url, timeout=120)
+    engine.prepare()
+    engine.write(KEY, [Put("3", 2, {})])
+    lock, two_at_once = threading.Lock(), threading.Event()
+    running, most = 0, 0
+
+    def hold(path: str, _: bytes) -> None:
+        nonlocal running, most
+        if path == "/_bulk":
+            with lock:
+                running += 1
+                most = max(most, running)
+            if running > 1:
+                two_at_once.set()
+            two_at_once.wait(60)
+            with lock:
+                running -= 1
+
+    fake.fault = hold
+    calls = [Put(f"{number}", 1, {}) for number in range(9)] + [Remove("none", 1)]
+    assert engine.write(KEY, calls) == [201] * 3 + [409] + [201] * 5 + [404]
+    assert 2 <= most <= AT_ONCE
+    engine.close()
+
+
+def test_a_large_write_of_which_a_part_fails_has_ended(
+    fake: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commonplace.service.opensearch.BULK_BYTES", 1)
+    engine = OpenSearch(fake.url, timeout=120)
+    engine.prepare()
+    running: list[bytes] = []
+
+    def slow(path: str, body: bytes) -> tuple[int, bytes] | None:
+        if path != "/_bulk":
+            return None
+        if b'/2"' in body:
+            return 400, b'{"error": "no"}'
+        running.append(body)
+        time.sleep(0.02)
+        running.remove(body)
+        return None
+
+    fake.fault = slow
+    with pytest.raises(EngineUnavailable, match="could not be written"):
+        engine.write(KEY, [Put(f"{number}", 1, {}) for number in range(100)])
+    assert not running
+    # what follows the part that failed was not begun
+    assert len(fake.indexes["commonplace-1"].written) < 10
+    engine.close()
 
 
 def test_a_search_that_cannot_see_a_write_says_so(fake: Double, tmp_path: Path) -> None:

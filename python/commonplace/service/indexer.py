@@ -306,7 +306,9 @@ class Indexer:
                 for corpus, count in enumerate(counts)
                 for number in range(count)
             ]
-            self._engine.write(tenant, [Remove(one, generation) for one in [*ids, file_id(path)]])
+            self._engine.write(tenant, [Remove(one, generation) for one in ids])
+            # the record last: as long as it is there, the rest can be found
+            self._engine.write(tenant, [Remove(file_id(path), generation)])
         (record,) = self._engine.read(tenant, [TENANT])
         if record:
             generation = next_generation(record["generation"])

@@ -12,8 +12,11 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import orjson
@@ -61,9 +64,13 @@ OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 """Vectors are rows of a matrix."""
 BULK_BYTES = 1 << 20
 """Bytes of a bulk request: a node that is busy has to answer it in time."""
+AT_ONCE = 3
+"""Bulk requests of one write that wait for their answers: the engine indexes some on each core."""
 
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")
+Batch = list[bytes]
+"""Lines of a bulk request for each call."""
 
 
 class EngineUnavailable(CommonplaceError, OSError):
@@ -283,7 +290,10 @@ class OpenSearch:
     # Documents, by `scoped` alone
 
     def write(self, tenant: str, calls: Iterable[Put | Remove]) -> list[int]:
-        """Write and remove documents, in order; calls that failed for a while are repeated.
+        """Write and remove documents, each once; calls that failed for a while are repeated.
+
+        They are made in no certain order, and where it fails, each may be done or not. The next
+        documents are encoded while the engine indexes some.
 
         Returns:
             The status of each call: 2xx, 404 for what was not there, 409 where a later generation
@@ -293,10 +303,21 @@ class OpenSearch:
             EngineUnavailable: Not all were done; they can be repeated.
         """
         self.admit(tenant)
+        batches = _batches(tenant, self.prefix, calls)
+        batch, following = next(batches, []), next(batches, None)
+        if following is None:
+            return self._written(tenant, batch)
         statuses: list[int] = []
-        for batch in _batches(tenant, self.prefix, calls):
-            statuses += self._again(tenant, partial(self._bulk, batch))
-        return statuses
+        waiting: deque[Future[list[int]]] = deque()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for one in chain([batch, following], batches):
+                if len(waiting) == AT_ONCE:
+                    statuses += waiting.popleft().result()
+                waiting.append(pool.submit(self._written, tenant, one))
+            return statuses + [status for one in waiting for status in one.result()]
+
+    def _written(self, tenant: str, batch: Batch) -> list[int]:
+        return self._again(tenant, partial(self._bulk, batch)) if batch else []
 
     def read(self, tenant: str, ids: Sequence[str]) -> list[dict[str, Any] | None]:
         """Return documents by their ids as they were written last, None for what is not there."""
@@ -356,12 +377,12 @@ class OpenSearch:
             self.admit(tenant)
             return call()
 
-    def _bulk(self, batch: list[list[dict[str, Any]]]) -> list[int]:
+    def _bulk(self, batch: Batch) -> list[int]:
         """Return the status of each call of a batch."""
         statuses: list[int] = [0] * len(batch)
         left = list(range(len(batch)))
         for attempt in range(ATTEMPTS):
-            status, told = self._send("POST", "/_bulk", [x for one in left for x in batch[one]])
+            status, told = self._send("POST", "/_bulk", b"".join(batch[one] for one in left))
             items = told.get("items") if status == 200 else None
             if items is None or len(items) != len(left):
                 raise EngineUnavailable(f"documents could not be written: {_reason(told)}")
@@ -427,10 +448,11 @@ class OpenSearch:
 
 
 def _encoded(body: Any) -> tuple[bytes | None, str]:
-    """Return a body as bytes, and its type: a list is one line each."""
+    """Return a body as bytes, and its type: a list is one line each, as bytes already are."""
     if isinstance(body, list):
-        lines = (orjson.dumps(line, option=OPTIONS | orjson.OPT_APPEND_NEWLINE) for line in body)
-        return b"".join(lines), "application/x-ndjson"
+        body = _lines(body)
+    if isinstance(body, bytes):
+        return body, "application/x-ndjson"
     return None if body is None else orjson.dumps(body), "application/json"
 
 
@@ -446,16 +468,18 @@ def _object(data: bytes) -> dict[str, Any]:
     return found
 
 
-def _batches(
-    tenant: str, prefix: str, calls: Iterable[Put | Remove]
-) -> Iterable[list[list[dict[str, Any]]]]:
+def _lines(body: Iterable[dict[str, Any]]) -> bytes:
+    option = OPTIONS | orjson.OPT_APPEND_NEWLINE
+    return b"".join(orjson.dumps(line, option=option) for line in body)
+
+
+def _batches(tenant: str, prefix: str, calls: Iterable[Put | Remove]) -> Iterator[Batch]:
     """Yield the lines of calls in batches that one request may hold."""
-    batch: list[list[dict[str, Any]]] = []
+    batch: Batch = []
     size = 0
     for call in calls:
-        lines = scope.scoped(prefix, tenant, call)
-        size += sum(len(orjson.dumps(line, option=OPTIONS)) for line in lines)
-        batch.append(lines)
+        batch.append(_lines(scope.scoped(prefix, tenant, call)))
+        size += len(batch[-1])
         if size >= BULK_BYTES:
             yield batch
             batch, size = [], 0
