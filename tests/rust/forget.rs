@@ -98,6 +98,34 @@ fn forgotten_messages_stay_out_of_every_import() {
 }
 
 #[test]
+fn a_title_goes_with_the_line_that_it_is_made_of() {
+    let long = format!("{}zaphod", "to the end of the ".repeat(5));
+    for (said, word) in [
+        ("Implement the following plan:\n\n# Zaphod\n\n## Why", "zaphod"),
+        (&format!("Implement the following plan:\n\n# Go {long} and {long}"), "to the end"),
+        (&format!("brainstorm:\n- {long}\n- tea"), "to the end"),
+        (&format!("{long} {long}"), "to the end"),
+    ] {
+        let sessions = Sessions::new();
+        sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &[said, "two"]));
+        sessions.import();
+        let title = &sessions.lines(&sessions.paths()[0])[0]["title"];
+        assert!(title.as_str().unwrap().to_lowercase().contains(word), "{title}");
+        sessions.store.forget(&request("zaphod"), None, None, GO_ON).unwrap();
+        for files in [&[][..], &["sources"], &["sources", "messages"]] {
+            files.iter().for_each(|file| sessions.forget(file));
+            sessions.import();
+            assert_eq!(sessions.texts(), ["two"], "{said:?} {files:?}");
+            assert_eq!(holders(&sessions.memory.root(), word), [""; 0], "{said:?} {files:?}");
+        }
+        fs::remove_dir_all(sessions.memory.at("sessions")).unwrap();
+        sessions.forget("sources");
+        sessions.import();
+        assert_eq!(holders(&sessions.memory.root(), word), [""; 0], "{said:?}");
+    }
+}
+
+#[test]
 fn a_killed_call_is_finished_by_the_next_opening() {
     let memory = TestRoot::new();
     let store = memory.open(false);

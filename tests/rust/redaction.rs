@@ -287,7 +287,7 @@ fn a_title_never_has_a_secret_nor_a_part_of_one() {
             format!("deploy with {}", github_token()),
             "deploy with [redacted: GitHub token]".to_owned(),
         ),
-        (long, format!("{} [redacted: GitHub t", "x".repeat(80))),
+        (long, format!("{} [redacted: GitHub…", "x".repeat(80))),
     ] {
         let memory = TestRoot::new();
         let from = memory.outside().join("source.jsonl");

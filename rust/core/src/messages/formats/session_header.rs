@@ -27,7 +27,7 @@ pub struct SessionHeader {
     pub git_branch: Option<String>,
     /// The model that answered first.
     pub model: Option<String>,
-    /// The title that the host gave it last, else the first line of the first prompt.
+    /// The title that the host gave it last, else that of the first prompt.
     pub title: Option<String>,
     /// The time of its start, or of its first message, as written.
     pub started: Option<String>,
@@ -126,11 +126,39 @@ impl SessionHeader {
     }
 }
 
-/// The first line of a prompt as a title, without secrets.
+/// A prompt as a title: its first line without secrets, on one line and cut at a word. One that
+/// ends in a colon begins many sessions ("Implement the following plan:"): a heading below it is
+/// the title, and any other line is added.
 pub(crate) fn title_of_prompt(said: &str) -> Option<String> {
     let redacted = redact_text(&looked_at(said.trim_start()));
-    let line = redacted.lines().map(str::trim).find(|line| !line.is_empty());
-    line.map(|line| line.chars().take(MAX_TITLE).collect())
+    let mut lines = title_lines(&redacted);
+    let first = without_mark(lines.next()?);
+    let title = match lines.next() {
+        None => first.to_owned(),
+        Some(line) => match without_mark(line) {
+            heading if line.starts_with('#') && heading != line => heading.to_owned(),
+            added => format!("{first} {added}"),
+        },
+    };
+    Some(shortened(&title, MAX_TITLE))
+}
+
+/// The lines of a prompt that its title is made of: the first, and the one that it announces.
+fn title_lines(said: &str) -> impl Iterator<Item = &str> {
+    let is_fence = |line: &&str| line.starts_with("```") || line.starts_with("~~~");
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next();
+    let announces = first.is_some_and(|line| line.ends_with([':', '：']));
+    first.into_iter().chain(lines.find(|line| !is_fence(line)).filter(|_| announces))
+}
+
+/// A line without the mark of a heading, a list item or a quotation.
+fn without_mark(line: &str) -> &str {
+    let is_mark = |mark: &str| {
+        matches!(mark, "-" | "*" | "+" | ">") || !mark.is_empty() && mark.bytes().all(|b| b == b'#')
+    };
+    let text = line.split_once(' ').filter(|(mark, _)| is_mark(mark));
+    text.map_or(line, |(_, text)| text.trim_start())
 }
 
 fn looked_at(text: &str) -> String {
@@ -144,12 +172,52 @@ pub(super) fn printable(text: &str) -> String {
     shown.map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Text as a list shows it, of so many characters at most: an ellipsis stands for what is cut.
+/// Text as a list shows it, of so many characters at most: an ellipsis stands for what is cut, from
+/// a word on, unless that word is a fifth of it.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     let text = printable(text);
     if text.chars().nth(most).is_none() {
         return text;
     }
-    let kept: String = text.chars().take(most - 1).collect();
+    let head: Vec<char> = text.chars().take(most).collect();
+    let kept = head.iter().rposition(|c| c.is_whitespace()).filter(|&at| at >= most * 4 / 5);
+    let kept: String = head[..kept.unwrap_or(most - 1)].iter().collect();
     format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_says_what_tells_the_session_apart() {
+        for (said, title) in [
+            ("Fix the login\nIt fails.", "Fix the login"),
+            ("\n\n # Fix the login\n\nIt fails.", "Fix the login"),
+            ("Implement the following plan:\n\n# Drop the cache\n\n## Why", "Drop the cache"),
+            ("请实现以下计划：\n\n## 删除缓存\n", "删除缓存"),
+            ("brainstorm:\n- a cache\n- a log", "brainstorm: a cache"),
+            ("What is this:\n```\nE0382\n```", "What is this: E0382"),
+            ("Look at this:\n#[test]\nfn a() {}", "Look at this: #[test]"),
+            ("Implement the following plan:", "Implement the following plan:"),
+            ("#12 is open", "#12 is open"),
+            ("Tell me\u{7} more", "Tell me  more"),
+        ] {
+            assert_eq!(title_of_prompt(said).as_deref(), Some(title), "{said:?}");
+        }
+        assert_eq!(title_of_prompt(" \n\t\n"), None);
+    }
+
+    #[test]
+    fn a_long_title_is_cut_at_a_word() {
+        let words = format!("{}internationalization of it", "tea ".repeat(22));
+        assert_eq!(shortened(&words, 100), format!("{}…", "tea ".repeat(22).trim_end()));
+        let ends_a_word = format!("{} more", "x".repeat(99));
+        assert_eq!(shortened(&ends_a_word, 100), format!("{}…", "x".repeat(99)));
+        assert_eq!(shortened(&"茶".repeat(101), 100), format!("{}…", "茶".repeat(99)));
+        assert_eq!(shortened(&"茶".repeat(100), 100), "茶".repeat(100));
+        // a link is a word that would take the rest with it
+        let link = format!("See {}", "a".repeat(200));
+        assert_eq!(shortened(&link, 100).chars().count(), 100);
+    }
 }

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::session_header::{printable, shortened};
+use super::session_header::{printable, shortened, title_of_prompt};
 use super::{LINE_FORMATS, Record, SessionHeader, lazy_message};
 use crate::messages::fields::{Fields, trim};
 use crate::messages::json::PullParser;
@@ -15,8 +15,6 @@ use crate::messages::json::PullParser;
 const TYPE_BYTES: usize = 64;
 /// Lines that may say what no record says.
 pub(crate) const DESCRIBED_LINES: u32 = 32;
-/// Characters of a prompt that stand for a title.
-const MAX_TITLE: usize = 100;
 /// Characters of any other field.
 const MAX_FIELD: usize = 400;
 /// Marks, in [`SessionRecord::to_text`], what no record said.
@@ -95,9 +93,7 @@ impl SessionRecord {
         header.started = header.started.take().or_else(|| message.written_time());
         header.id = header.id.take().or_else(|| message.session());
         if header.title.is_none() && matches!(&*message.role(), "user" | "human") {
-            let said = message.conversation_text();
-            let first = said.lines().find(|line| !line.trim().is_empty());
-            header.title = first.map(|line| line.chars().take(MAX_TITLE).collect());
+            header.title = title_of_prompt(&message.conversation_text());
         }
         Some(())
     }

@@ -98,7 +98,7 @@ pub struct OpenSession {
     pub(super) header: SessionHeader,
     /// Whether it has a message.
     pub(super) is_begun: bool,
-    /// The first line of its first prompt.
+    /// The title of its first prompt.
     pub(super) prompt: Option<String>,
     /// The session that its first message names.
     pub(super) named: Option<String>,

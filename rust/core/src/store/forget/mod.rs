@@ -26,6 +26,7 @@ use std::io;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::filter::SearchFilter;
+use crate::messages::formats::title_of_prompt;
 use crate::store::Store;
 use crate::store::forget::erasure::Erasure;
 use crate::store::forget::needles::Needle;
@@ -177,6 +178,9 @@ fn own_needles(text: &str) -> Vec<Needle> {
         is_comment &= !line.contains("-->");
     }
     own.extend(title_start(text).map(Needle::line));
+    let title = title_of_prompt(text);
+    own.extend(title.map(|title| Needle::line(title.trim_end_matches('…'))));
+    own.retain(|needle| needle.text.len() >= MIN_OWN);
     own.sort_unstable();
     own.dedup();
     own
