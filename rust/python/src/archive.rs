@@ -14,7 +14,8 @@ use commonplace_core::text::language::readings::LanguageId;
 use pyo3::prelude::*;
 
 use crate::detached::detached;
-use crate::engine_query::{CollectionStats, QueryNames};
+use crate::engine::CollectionStats;
+use crate::engine_query::QueryNames;
 use crate::from_python::Text;
 
 /// The rows of a file for the archive, made piece by piece.

@@ -1,21 +1,20 @@
-//! Python class of documents for engines outside of this process, and the ranking of candidates.
+//! Python classes of documents for engines outside of this process, and of their statistics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use commonplace_core::catalog::extract::Corpus;
 use commonplace_core::files::file_kind::FileKind;
-use commonplace_core::index::bm25f::Field;
-use commonplace_core::search::Wanted;
+use commonplace_core::index::bm25f::{Field, Totals};
+use commonplace_core::search::collection_stats;
 use commonplace_core::store::engine::{candidates, document, extraction};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::detached::{detached, to_py_err};
-use crate::engine_query::{CollectionStats, QueryNames};
-use crate::filter::SearchFilter;
-use crate::from_python::{Count, Text, Unit, Weights, weights_or_default};
-use crate::hit::{Hit, Hits};
+use crate::from_python::{Text, Unit, Weights, weights_or_default};
+use crate::hit::Hit;
 
 /// A section of a note or a message, as an engine outside of this process stores it.
 #[pyclass(frozen, module = "commonplace._core")]
@@ -140,8 +139,91 @@ impl From<document::EngineDocument> for EngineDocument {
     }
 }
 
+/// The statistics of documents by which a query is scored.
+#[pyclass(frozen, eq, module = "commonplace._core")]
+#[derive(PartialEq, Eq)]
+pub struct CollectionStats {
+    pub stats: Arc<collection_stats::CollectionStats>,
+}
+
+impl From<collection_stats::CollectionStats> for CollectionStats {
+    fn from(stats: collection_stats::CollectionStats) -> Self {
+        Self { stats: Arc::new(stats) }
+    }
+}
+
+#[pymethods]
+impl CollectionStats {
+    #[new]
+    #[pyo3(signature = (documents = 0, docs_with_field = None, lengths = None, doc_freqs = None))]
+    fn new(
+        documents: u32,
+        docs_with_field: Option<BTreeMap<String, u32>>,
+        lengths: Option<BTreeMap<String, u64>>,
+        doc_freqs: Option<BTreeMap<String, u32>>,
+    ) -> PyResult<Self> {
+        let mut totals = Totals { documents, ..Totals::default() };
+        for (name, count) in docs_with_field.unwrap_or_default() {
+            totals.docs_with_field[field(&name)?] = count;
+        }
+        for (name, length) in lengths.unwrap_or_default() {
+            totals.length[field(&name)?] = length;
+        }
+        let doc_freqs = doc_freqs.unwrap_or_default().into_iter().collect();
+        Ok(Self::from(collection_stats::CollectionStats { totals, doc_freqs }))
+    }
+
+    #[staticmethod]
+    fn of(documents: Vec<PyRef<'_, EngineDocument>>) -> Self {
+        let mut stats = collection_stats::CollectionStats::default();
+        documents.iter().for_each(|document| stats.totals.add(&document.document.lengths));
+        Self::from(stats)
+    }
+
+    #[getter]
+    fn documents(&self) -> u32 {
+        self.stats.totals.documents
+    }
+
+    #[getter]
+    fn docs_with_field(&self) -> BTreeMap<&'static str, u32> {
+        by_field(&self.stats.totals.docs_with_field)
+    }
+
+    #[getter]
+    fn lengths(&self) -> BTreeMap<&'static str, u64> {
+        by_field(&self.stats.totals.length)
+    }
+
+    #[getter]
+    fn doc_freqs(&self) -> BTreeMap<&str, u32> {
+        self.stats.doc_freqs.iter().map(|(name, count)| (&**name, *count)).collect()
+    }
+
+    fn merged(&self, other: &Self) -> Self {
+        let mut stats = (*self.stats).clone();
+        stats.add(&other.stats);
+        Self::from(stats)
+    }
+
+    fn without(&self, other: &Self) -> Self {
+        let mut stats = (*self.stats).clone();
+        stats.subtract(&other.stats);
+        Self::from(stats)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("CollectionStats({} documents)", self.stats.totals.documents)
+    }
+}
+
+fn field(name: &str) -> PyResult<usize> {
+    let field = Field::named(name).map(|field| field as usize);
+    field.ok_or_else(|| PyValueError::new_err(format!("there is no field {name:?}")))
+}
+
 /// Returns what is not 0 by the name of its field.
-pub fn by_field<N: Copy + Default + PartialEq>(numbers: &[N]) -> BTreeMap<&'static str, N> {
+fn by_field<N: Copy + Default + PartialEq>(numbers: &[N]) -> BTreeMap<&'static str, N> {
     let named = Field::ALL.into_iter().map(|field| (field.name(), numbers[field as usize]));
     named.filter(|(_, number)| *number != N::default()).collect()
 }
@@ -176,51 +258,4 @@ pub fn document_hits(
     let documents = shared(&documents);
     let found = detached(py, |_| Ok(candidates::hits(&documents, unit.0)))?;
     Ok(found.into_iter().map(Hit::from).collect())
-}
-
-/// Ranks candidates as a store ranks its own documents.
-#[pyfunction]
-#[pyo3(signature = (documents, names, stats, *, limit, filter, unit, weights = None))]
-#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python call")]
-pub fn rank_candidates(
-    py: Python<'_>,
-    documents: Vec<PyRef<'_, EngineDocument>>,
-    names: &QueryNames,
-    stats: &CollectionStats,
-    limit: Count,
-    filter: &SearchFilter,
-    unit: Unit,
-    weights: Option<&Weights>,
-) -> PyResult<Hits> {
-    let weights = weights_or_default(weights);
-    let documents = shared(&documents);
-    let wanted = Wanted {
-        limit: limit.into(),
-        unit: unit.0,
-        stats: Some(&stats.stats),
-        ..Wanted::default()
-    };
-    let (query, filter) = (&names.names.query, &filter.filter);
-    let ranked = detached(py, |interrupt| {
-        candidates::rank(&documents, query, filter, wanted, &weights, interrupt)
-    })?;
-    Hits::new(py, ranked)
-}
-
-/// Returns the candidates that are found, best first, by their indices.
-#[pyfunction]
-#[pyo3(signature = (documents, names, stats, *, filter, weights = None))]
-pub fn best_first(
-    py: Python<'_>,
-    documents: Vec<PyRef<'_, EngineDocument>>,
-    names: &QueryNames,
-    stats: &CollectionStats,
-    filter: &SearchFilter,
-    weights: Option<&Weights>,
-) -> PyResult<Vec<usize>> {
-    let (weights, documents) = (weights_or_default(weights), shared(&documents));
-    let (query, filter) = (&names.names.query, &filter.filter);
-    detached(py, |interrupt| {
-        candidates::best_first(&documents, query, filter, &stats.stats, &weights, interrupt)
-    })
 }

@@ -37,11 +37,9 @@ mod _core {
         ArchiveRows, archive_label, archive_row_names, by_context, language_names, memory_left,
     };
     #[pymodule_export]
-    use super::engine::{
-        EngineDocument, best_first, document_hits, engine_documents, rank_candidates,
-    };
+    use super::engine::{CollectionStats, EngineDocument, document_hits, engine_documents};
     #[pymodule_export]
-    use super::engine_query::{CollectionStats, QueryNames};
+    use super::engine_query::{QueryNames, best_first, rank_candidates};
     #[pymodule_export]
     use super::explanation::{Explanation, WordScore};
     #[pymodule_export]

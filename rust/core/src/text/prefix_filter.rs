@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 use crate::text::language::han_variants::simplified;
 use crate::text::language::readings::{bare, sure_letters};
-use crate::text::language::{irregular_stems, is_unspaced};
-use crate::text::segmentation::{is_apostrophe, is_word, isolated_span};
+use crate::text::language::{irregular_stems, is_apostrophe, is_unspaced};
+use crate::text::segmentation::{is_word, isolated_span};
 
 /// Bytes of a prefix that are compared.
 const PREFIX: usize = 8;

@@ -1,8 +1,8 @@
 //! Questions: their marks, the pronouns that tell whom they are about, and whether they ask when.
 
 use crate::text::language::readings::LanguageId;
-use crate::text::language::{self, Pronoun, is_unspaced, pronoun_in_run};
-use crate::text::segmentation::{self, is_apostrophe};
+use crate::text::language::{self, Pronoun, is_apostrophe, is_unspaced, pronoun_in_run};
+use crate::text::segmentation;
 
 /// Question marks: of most scripts, full width, Arabic, Greek, Armenian.
 pub const QUESTION_MARKS: [char; 5] = ['?', '？', '؟', '\u{37e}', '՞'];

@@ -17,10 +17,6 @@ const fn is_connector(c: char) -> bool {
     matches!(c, '\'' | '’' | '.' | '-' | '/' | ':' | '@' | '+')
 }
 
-pub(super) fn is_apostrophe(c: char) -> bool {
-    matches!(c, '\'' | '’')
-}
-
 pub(super) fn is_word(c: char) -> bool {
     if let Ok(byte) = u8::try_from(c)
         && byte.is_ascii()

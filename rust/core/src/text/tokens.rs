@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use crate::text::folding::fold;
-use crate::text::language::{clitics, is_stop_word, is_unspaced};
+use crate::text::language::{clitics, is_apostrophe, is_stop_word, is_unspaced};
 use crate::text::prefix_filter::PrefixFilter;
 use crate::text::run_terms::run_terms;
-use crate::text::segmentation::{is_apostrophe, is_word};
+use crate::text::segmentation::is_word;
 use crate::text::term::MAX_WORD;
 pub use crate::text::term::{Term, TermForm};
 

@@ -6,8 +6,7 @@
 //! word. Chunks that vote alike are one class, so that counting takes one addition a chunk.
 
 use crate::text::language::readings::{LanguageId, is_latin};
-use crate::text::language::table;
-use crate::text::segmentation::is_apostrophe;
+use crate::text::language::{is_apostrophe, table};
 
 /// How many votes a language must have, by those that English has: so many times as many, and some.
 #[derive(Debug, Clone, Copy)]

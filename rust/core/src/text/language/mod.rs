@@ -36,14 +36,17 @@ use std::ops::RangeInclusive;
 
 use snowball_stemmers_rs::{Algorithm, Stemmer};
 
-use crate::text::segmentation::is_apostrophe;
-
 pub(super) use table::{
     asks_when, clitics, irregular_stems, is_proper_noun, is_stop_run, is_stop_word, is_unspaced,
     joins_next, joins_previous, longest_stop_run, pronoun_in_run, runs_over_lines, stands_in_words,
 };
 pub use table::{extend, extension_id, tells_time};
 pub use time_words::TimeWords;
+
+/// Says whether a character joins two parts of a word, in any language.
+pub(super) const fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '’')
+}
 
 /// The languages that are built in, in the order in which they are asked for a stem.
 const LANGUAGES: &[&dyn Language] = &[

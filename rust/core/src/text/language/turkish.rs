@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use snowball_stemmers_rs::Algorithm;
 
-use crate::text::language::{Language, Pronouns, snowball};
-use crate::text::segmentation::is_apostrophe;
+use crate::text::language::{Language, Pronouns, is_apostrophe, snowball};
 
 pub(super) struct Turkish;
 
