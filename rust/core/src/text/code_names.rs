@@ -15,7 +15,8 @@ const FENCE: &str = "```";
 pub fn code_names(words: &[&str]) -> Vec<String> {
     let text = words.join(" ");
     let names = marked(&text);
-    if names.len() < words.len() {
+    // a phrase is one of the words
+    if names.len() < text.split_whitespace().count() {
         names.into_iter().map(str::to_owned).collect()
     } else {
         Vec::new()
