@@ -498,7 +498,7 @@ fn names_in_code_count_half_more() {
         "the `run_target` method",
         "method of main()?",
         "`run_target`",
-        "main() `method of` It is run. Is run() `target`? `main",
+        "main() `method of` It is started. Is run() `target`? `main",
         "don`t run main and method and target `run` `target`",
     ];
     let queries = queries.map(str::to_owned);
