@@ -1,6 +1,7 @@
 """Service for many tenants: ranking against a local store, and how soon a write is found.
 
     python -m benches.fleet ranking   top ten of labelled sets, by the engine and by a local store
+    python -m benches.fleet ranking --meaning   the same by words and vectors (k-NN of the engine)
     python -m benches.fleet fresh     from a write to the search that finds it
 
 Each starts an engine of one node, as `make engine` does. `benches/fleet_scale.py` has many tenants.
@@ -16,7 +17,9 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from commonplace.evaluation import Unit, groups, metrics, quantile, rank, write_corpus
+from commonplace.adapters.meaning import bundled, search_by_meaning
+from commonplace.evaluation import Layout, Unit, groups, metrics, quantile, rank, write_corpus
+from commonplace.protocols import Embedder
 from commonplace.service.tokens import tenant_key
 from commonplace.store import open as open_store
 from tests.opensearch.cluster import Cluster, running
@@ -26,13 +29,13 @@ LABELLED = Path(__file__).parents[2] / "shared" / "data" / "labelled"
 
 
 @contextmanager
-def started(heap: str) -> Iterator[tuple[Tenants, Cluster, Path]]:
+def started(heap: str, embedder: Embedder | None = None) -> Iterator[tuple[Tenants, Cluster, Path]]:
     """Run an engine and a process of the service in an empty folder."""
     with tempfile.TemporaryDirectory(prefix="commonplace-fleet-") as folder:
         root = Path(folder)
         with (
-            running(1, root / "engine", heap) as cluster,
-            Tenants(root / "root", cluster.url) as tenants,
+            running(1, root / "engine", heap, knn=embedder is not None) as cluster,
+            Tenants(root / "root", cluster.url, embedder=embedder) as tenants,
         ):
             yield tenants, cluster, root
 
@@ -47,15 +50,19 @@ def indexed(tenants: Tenants, tenant: str) -> None:
 
 def ranking(given: argparse.Namespace) -> None:
     """Print overlap and nDCG@10 of the top ten of labelled sets, by engine and local store."""
-    with started(given.heap) as (tenants, _, root):
+    with started(given.heap, bundled() if given.meaning else None) as (tenants, _, root):
         print("set, unit, queries, overlap@10, same order, nDCG@10 engine, local, p50 ms, p99 ms")
+        layouts: dict[str, Layout] = {}
         for name in given.sets:
             # a chat has no other unit than the message; notes have sections
             for unit in ("message", "turn"):
-                _compare(tenants, root, name, unit, given.queries)
+                _compare(tenants, root, name, unit, given.queries, layouts)
 
 
-def _compare(tenants: Tenants, root: Path, name: str, unit: Unit, most: int) -> None:
+def _compare(
+    tenants: Tenants, root: Path, name: str, unit: Unit, most: int, layouts: dict[str, Layout]
+) -> None:
+    # a tenant is written and indexed once, for both units
     overlaps: list[float] = []
     same: list[float] = []
     gains: dict[str, list[float]] = {"engine": [], "local": []}
@@ -63,12 +70,24 @@ def _compare(tenants: Tenants, root: Path, name: str, unit: Unit, most: int) -> 
     for number, group in enumerate(groups(LABELLED / f"{name}.jsonl.gz")):
         if len(overlaps) >= most:
             break
-        tenant = f"{name} {unit} {number}"
+        tenant = f"{name} {number}"
         folder = root / "root" / "tenants" / tenant_key(tenant)
-        folder.mkdir(parents=True)
-        layout = write_corpus(group["documents"], folder)
-        indexed(tenants, tenant)
-        with tenants.process.stores.of(tenant_key(tenant)) as store, open_store(folder) as local:
+        if tenant not in layouts:
+            folder.mkdir(parents=True)
+            layouts[tenant] = write_corpus(group["documents"], folder)
+            indexed(tenants, tenant)
+        layout = layouts[tenant]
+        with (
+            tenants.process.stores.of(tenant_key(tenant)) as store,
+            open_store(folder, embedder=store.embedder) as local,
+        ):
+            if store.embedder:
+                # those that were made for the engine, read from beside the files
+                vectors = search_by_meaning(local).vectors
+                assert vectors
+                assert tenants.engine
+                assert tenants.engine.vectors
+                vectors.refresh()
             for query in islice(group["queries"], most - len(overlaps)):
                 wanted = [layout.unit(one, unit) for one in query["relevant"]]
                 mine, seconds = rank(store, query["text"], unit, layout)
@@ -118,6 +137,7 @@ def main() -> None:
     parser.add_argument("--heap", default="512m")
     parser.add_argument("--sets", nargs="*", default=["locomo", "cookbook-docs", "xquad-zh"])
     parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--meaning", action="store_true")
     given = parser.parse_args()
     {"ranking": ranking, "fresh": fresh}[given.what](given)
 

@@ -48,7 +48,7 @@ class Load:
                     writer.write(body)
                     await writer.drain()
             line = await reader.readline()
-            self.done[line.split()[1].decode() if line else "no answer"] += 1
+            self.done[f"{call} {line.split()[1].decode() if line else 'no answer'}"] += 1
         except OSError as error:
             self.done[type(error).__name__] += 1
         finally:

@@ -24,7 +24,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
@@ -278,8 +278,13 @@ def search(given: argparse.Namespace) -> None:
         if (given.folder / "root" / "tenants" / tenant_key(LARGE)).is_dir():
             calls.tokens.append(Process(given.folder / "root").tokens.new(LARGE, "bench")[0])
             measured("the large tenant", [count] * given.queries)
-            with asked(calls, count):
+            with beside(calls, lambda own: own.searches([count], texts)):
                 told("any tenant, while the large one is asked", calls.searches(alone, texts))
+            with beside(calls, lambda own: write_some(own, count, texts), 0.1) as written:
+                measured("the large tenant, while it is written", [count] * given.queries)
+                measured("any tenant, while the large one is written", alone)
+            each = 1000 * sum(written) / len(written)
+            print(f"meanwhile {20 * len(written)} messages, {each:.0f} ms for each 20")
         if not given.searches + given.writes:
             return
         with attack(given, calls, "mixed") as done:
@@ -294,22 +299,34 @@ def search(given: argparse.Namespace) -> None:
 
 
 @contextmanager
-def asked(calls: Calls, number: int) -> Iterator[None]:
-    """Search as one tenant, again and again over a connection of its own."""
+def beside(
+    calls: Calls, work: Callable[[Calls], object], pause: float = 0.0
+) -> Iterator[list[float]]:
+    """Do something again and again over a connection of its own; yield the seconds of each."""
     over = threading.Event()
+    spent: list[float] = []
 
-    def ask() -> None:
-        own, texts = Calls(calls.port, calls.tokens), Texts()
-        while not over.is_set():
-            own.searches([number], texts)
+    def repeat() -> None:
+        own = Calls(calls.port, calls.tokens)
+        while not over.wait(pause):
+            begun = time.perf_counter()
+            work(own)
+            spent.append(time.perf_counter() - begun)
 
-    thread = threading.Thread(target=ask)
+    thread = threading.Thread(target=repeat)
     thread.start()
     try:
-        yield
+        yield spent
     finally:
         over.set()
         thread.join()
+
+
+def write_some(calls: Calls, number: int, texts: Texts) -> None:
+    """Append 20 messages to a session."""
+    some = random.Random(time.monotonic_ns()).choices(texts.texts, k=20)
+    messages = [{"role": "user", "content": text[:200]} for text in some]
+    calls.call(number, "log", path="sessions/new", messages=messages)
 
 
 def abuse(given: argparse.Namespace) -> None:
