@@ -301,21 +301,41 @@ impl<'a> Superblock<'a> {
     }
 
     /// Calls `each` for the postings of a block: the offset in it, the saturation, that in headings,
-    /// and the code of the profile.
+    /// and the code of the profile. Where none is in a heading, groups of postings are left out that
+    /// all have less than a `least` saturation.
     #[inline]
-    pub fn for_each_in_block(&self, block: usize, mut each: impl FnMut(usize, u8, u8, u8)) {
+    pub fn for_each_in_block(
+        &self,
+        block: usize,
+        least: u32,
+        mut each: impl FnMut(usize, u8, u8, u8),
+    ) {
         let range = self.block(block);
         let of = |column| &self.column(column)[range.clone()];
-        let postings = zip(of(OFFSETS), zip(of(SATURATIONS), of(CODES)));
+        let (offsets, saturations, codes) = (of(OFFSETS), of(SATURATIONS), of(CODES));
         // most words are in few headings
-        if !self.has_heading {
-            for (&offset, (&saturation, &code)) in postings {
-                each(offset.into(), saturation, 0, code);
-            }
-        } else {
-            for ((&offset, (&saturation, &code)), &heading) in zip(postings, of(HEADINGS)) {
+        if self.has_heading {
+            for ((&offset, (&saturation, &code)), &heading) in
+                zip(zip(offsets, zip(saturations, codes)), of(HEADINGS))
+            {
                 each(offset.into(), saturation, heading, code);
             }
+            return;
+        }
+        // one comparison skips a group
+        const GROUP: usize = 16;
+        let groups = zip(offsets.as_chunks::<GROUP>().0, codes.as_chunks::<GROUP>().0);
+        for (saturations, (offsets, codes)) in zip(saturations.as_chunks::<GROUP>().0, groups) {
+            let max = saturations.iter().fold(0, |max: u8, &saturation| max.max(saturation));
+            if u32::from(max) >= least {
+                for (&offset, (&saturation, &code)) in zip(offsets, zip(saturations, codes)) {
+                    each(offset.into(), saturation, 0, code);
+                }
+            }
+        }
+        let rest = zip(saturations.as_chunks::<GROUP>().1, codes.as_chunks::<GROUP>().1);
+        for (&offset, (&saturation, &code)) in zip(offsets.as_chunks::<GROUP>().1, rest) {
+            each(offset.into(), saturation, 0, code);
         }
     }
 

@@ -196,13 +196,13 @@ impl<'c, 'a, 's, S: Scoring> BestFirstSearch<'c, 'a, 's, S> {
                 let block = superblock * BLOCKS_PER_SUPERBLOCK as u32 + at as u32;
                 limits[at] >= threshold && scoring.may_allow(documents(block))
             });
-            let document = |offset: usize| superblock * SUPERBLOCK as u32 + offset as u32;
+            let document = |offset: u32| superblock * SUPERBLOCK as u32 + offset;
             let candidates = lists.candidates(open, threshold);
             candidates.iter().for_each(|&(_, offset)| scoring.prefetch(document(offset)));
             for &(bound, offset) in candidates {
                 let document = document(offset);
                 // documents with a higher bound were queued before
-                let due = (self.top.threshold..=limits[offset / BLOCK]).contains(&bound);
+                let due = (self.top.threshold..=limits[offset as usize / BLOCK]).contains(&bound);
                 if due && self.top.scoring.allows(document) {
                     self.score_candidate(document, accept);
                 }

@@ -145,8 +145,9 @@ impl<'c, 'a> MaxScore<'c, 'a> {
                 let (before, min) = (kept, threshold.saturating_sub(rest[block]));
                 for next in part {
                     // no processor can foretell which are kept
-                    candidates[kept] = candidates[next];
-                    kept += usize::from(candidates[next].0 >= min);
+                    let candidate = candidates[next];
+                    candidates[kept] = candidate;
+                    kept += usize::from(candidate.0 >= min);
                 }
                 counts[block] = kept - before;
                 if let Some(next) = self.lists.get(at + 1).filter(|_| kept > before) {
@@ -178,9 +179,9 @@ impl<'c, 'a> MaxScore<'c, 'a> {
         let min = threshold.saturating_sub(rest[block]);
         if let [OpenList { list, .. }] = lists {
             let (found, mut count) = (&mut self.found, 0);
-            list.for_each_in_block(block, |offset, bound| {
+            list.for_each_in_block(block, min, |offset, bound| {
                 // no processor can foretell which are candidates; no block has more than fit
-                found[count % BLOCK] = (bound, first + offset);
+                found[count % BLOCK] = (bound, (first + offset) as u32);
                 count += usize::from(bound >= min);
             });
             candidates.extend_from_slice(&found[..count.min(BLOCK)]);
@@ -188,11 +189,11 @@ impl<'c, 'a> MaxScore<'c, 'a> {
         }
         let mut bounds = [0; BLOCK];
         for OpenList { list, .. } in lists {
-            list.for_each_in_block(block, |offset, bound| bounds[offset] += bound);
+            list.for_each_in_block(block, 0, |offset, bound| bounds[offset] += bound);
         }
         // most groups of 16 are empty: one comparison skips all of them
         let groups = bounds.as_chunks::<BLOCKS_PER_SUPERBLOCK>().0;
-        for (first, group) in (first..).step_by(BLOCKS_PER_SUPERBLOCK).zip(groups) {
+        for (first, group) in (first as u32..).step_by(BLOCKS_PER_SUPERBLOCK).zip(groups) {
             if group.iter().fold(0, |max: UpperBound, &bound| max.max(bound)) >= min {
                 let all = group.iter().zip(first..).filter(|(bound, _)| **bound >= min);
                 candidates.extend(all.map(|(&bound, offset)| (bound, offset)));

@@ -12,7 +12,7 @@ use crate::index::postings::reader::{BlockMaxima, PostingList, Superblock};
 use crate::index::topk::upper_bound::UpperBound;
 
 /// The upper bound of a document, and its offset in the superblock.
-pub(crate) type Candidate = (UpperBound, usize);
+pub(crate) type Candidate = (UpperBound, u32);
 
 /// One term of a query.
 pub struct TermScorer<'a> {
@@ -73,7 +73,7 @@ impl<'a> TermScorer<'a> {
     pub(crate) fn add_document_bounds(&self, block: usize, documents: &mut [UpperBound; BLOCK]) {
         if let Some(list) = self.in_superblock(block / BLOCKS_PER_SUPERBLOCK) {
             let block = block % BLOCKS_PER_SUPERBLOCK;
-            list.for_each_in_block(block, |offset, bound| documents[offset] += bound);
+            list.for_each_in_block(block, 0, |offset, bound| documents[offset] += bound);
         }
     }
 
@@ -162,17 +162,26 @@ impl SuperblockScorer<'_, '_> {
     }
 
     /// Calls `each` for the documents of a block: the offset of each, and the upper bound of what
-    /// the term adds there.
+    /// the term adds there. Some of those whose bound is below `min` are left out.
     #[inline]
-    pub fn for_each_in_block(&self, block: usize, mut each: impl FnMut(usize, UpperBound)) {
+    pub fn for_each_in_block(
+        &self,
+        block: usize,
+        min: UpperBound,
+        mut each: impl FnMut(usize, UpperBound),
+    ) {
         let TermScorer { list, bounds } = self.term;
         if let Some(packed) = &self.packed {
             // one check for all postings: a check for each costs a tenth of the loop
             match packed.has_speaker && bounds.speakers.is_some() {
-                false => packed.for_each_in_block(block, |at, saturation, heading, code| {
-                    each(at % BLOCK, bounds.without_speaker(saturation, heading, code));
-                }),
-                true => packed.for_each_in_block(block, |at, saturation, heading, code| {
+                false => {
+                    // the bound of code 255 is no lower than any other
+                    let least = min.div_ceil(bounds.per_saturation[255].max(1));
+                    packed.for_each_in_block(block, least, |at, saturation, heading, code| {
+                        each(at % BLOCK, bounds.without_speaker(saturation, heading, code));
+                    });
+                }
+                true => packed.for_each_in_block(block, 0, |at, saturation, heading, code| {
                     each(at % BLOCK, bounds.of(saturation, heading, code));
                 }),
             }
@@ -200,11 +209,13 @@ impl SuperblockScorer<'_, '_> {
             if usize::from(packed.counts()[block]) < 8 * documents.len() {
                 let places = packed.places(block);
                 for (sum, offset) in &mut *documents {
-                    *sum += packed.impact_in(&places, *offset % BLOCK).map_or(0, bound);
+                    let offset = *offset as usize % BLOCK;
+                    *sum += packed.impact_in(&places, offset).map_or(0, bound);
                 }
             } else {
                 for (sum, offset) in &mut *documents {
-                    *sum += packed.impact_at(block, *offset % BLOCK).map_or(0, bound);
+                    let offset = *offset as usize % BLOCK;
+                    *sum += packed.impact_at(block, offset).map_or(0, bound);
                 }
             }
         }
@@ -212,7 +223,7 @@ impl SuperblockScorer<'_, '_> {
             return;
         }
         for (sum, offset) in documents {
-            let document = self.superblock * SUPERBLOCK + *offset;
+            let document = self.superblock * SUPERBLOCK + *offset as usize;
             let found = list.unblocked_in(self::documents(document, 1)).next();
             *sum += found.map_or(0, |(posting, impact)| bounds.of_unblocked(posting, impact));
         }
@@ -336,9 +347,18 @@ mod tests {
                     scorer.add_document_bounds(block, &mut documents);
                     prop_assert!(documents.iter().all(|&bound| bound <= limit));
                     let Some(list) = scorer.in_superblock(superblock) else { continue };
+                    // those that can reach a bound are told, whatever else is
+                    for min in [1, limit / 2, limit] {
+                        let (at, mut told) = (block % BLOCKS_PER_SUPERBLOCK, [0; BLOCK]);
+                        list.for_each_in_block(at, min, |offset, bound| told[offset] += bound);
+                        for (told, all) in zip(told, documents) {
+                            prop_assert!(told == all || told == 0 && all < min, "{told} {all}");
+                        }
+                    }
                     // many documents are looked up in another way than few
                     for step in [1, 50] {
-                        let of = |at| (block % BLOCKS_PER_SUPERBLOCK * BLOCK + at, documents[at]);
+                        let first = block % BLOCKS_PER_SUPERBLOCK * BLOCK;
+                        let of = |at| ((first + at) as u32, documents[at]);
                         let expected: Vec<_> = (0..BLOCK).step_by(step).map(of).collect();
                         let mut found: Vec<Candidate> =
                             expected.iter().map(|&(offset, _)| (0, offset)).collect();
