@@ -84,7 +84,7 @@ def _compare(
             if store.embedder:
                 # those that were made for the engine, read from beside the files
                 vectors = search_by_meaning(local).vectors
-                assert vectors
+                assert vectors is not None
                 assert tenants.engine
                 assert tenants.engine.vectors
                 vectors.refresh()

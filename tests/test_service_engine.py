@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 
 import commonplace
+from commonplace._core import QueryNames
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.adapters.meaning import search_by_meaning
 from commonplace.errors import Conflict, FormatError, InvalidArgument, StorageError
@@ -21,6 +22,7 @@ from commonplace.service import scope
 from commonplace.service.opensearch import AT_ONCE, EngineUnavailable, OpenSearch
 from commonplace.service.pending import Pending
 from commonplace.service.scope import Put, Remove
+from commonplace.service.searcher import Searcher
 from commonplace.service.tenant_queue import TenantQueue
 from tests.opensearch.double import Double, double
 from tests.opensearch.tenants import Tenants
@@ -290,6 +292,28 @@ def test_a_large_tenant_holds_up_no_other(
             wait_until(lambda name=name: _finds(tenants, name, "sencha"))
         assert not over.is_set()
         over.set()
+
+
+def test_counts_of_a_large_tenant_are_those_of_a_small_one(
+    tenants: Tenants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenants.call("acme", "write", path="a.md", content="# Tea\n\nsencha from Uji\n")
+    told = tenants.call("acme", "write", path="b.md", content="# Cake\n\nno tea, sencham\n")
+    query = 'sencha tea cak* uji "from uji" -oolong'
+    first = tenants.search("acme", query, fresh=[told["fresh"]])
+    assert tenants.engine
+    searcher = Searcher(tenants.engine)
+    key, names = tenants.grant("acme").key, QueryNames(query)
+    small, _ = searcher.statistics(key, names, tools=False)
+    assert small.documents == 2
+    monkeypatch.setattr("commonplace.service.searcher.TOTALS_FROM", 1)
+    for kept in (10.0, 10.0, 10.0, 0.0):
+        monkeypatch.setattr("commonplace.service.searcher.TOTALS_KEPT", kept)
+        large, _ = searcher.statistics(key, names, tools=False)
+        assert large.documents == small.documents
+        assert large.lengths == small.lengths
+        assert names.weights(large) == names.weights(small)
+        assert tenants.search("acme", query)["hits"] == first["hits"]
 
 
 def test_what_cannot_be_indexed_waits_and_the_rest_goes_on() -> None:

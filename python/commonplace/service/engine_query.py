@@ -70,18 +70,15 @@ def filters_of(filter: SearchFilter, source: str | None = None) -> tuple[list[Js
     return must, must_not
 
 
-def counts_body(names: QueryNames, tools: bool, *, totals: bool) -> Json:
+def counts_body(names: QueryNames | None, tools: bool, *, totals: bool) -> Json:
     """Return the request for `N` and `n_t` of each name and pattern of a query.
 
     Args:
-        names: The query.
+        names: The query; None: they are counted by `count_bodies`.
         tools: Count what is of tools, in place of the rest.
         totals: Add up the lengths of the fields too.
     """
-    counted: Json = {f"n{at}": {"term": {"names": name}} for at, name in _numbered(names.names)}
-    for at, pattern in enumerate(names.patterns):
-        for letter in "wv":
-            counted[f"{letter}{at}"] = pattern_query(pattern, letter)
+    counted = _counted(names) if names else {}
     aggregations: Json = {}
     if counted:
         aggregations["counts"] = {"filters": {"filters": counted}}
@@ -101,21 +98,54 @@ def counts_body(names: QueryNames, tools: bool, *, totals: bool) -> Json:
     return body
 
 
-def stats_of(names: QueryNames, answer: Json, totals: CollectionStats | None) -> CollectionStats:
+def count_bodies(names: QueryNames, tools: bool) -> dict[str, Json]:
+    """Return a request for each `n_t` by itself, with the key for its answer.
+
+    It reads where a name is, and not all documents of a tenant: of many that is far less.
+    """
+    must, must_not = filters_of(SearchFilter(), "tool" if tools else None)
+    return {
+        key: {
+            "size": 0,
+            "track_total_hits": True,
+            "query": {"bool": {"filter": [*must, query], "must_not": must_not}},
+        }
+        for key, query in _counted(names).items()
+    }
+
+
+def _counted(names: QueryNames) -> dict[str, Json]:
+    """Return the query for each name and pattern that is counted, by a key."""
+    counted: Json = {f"n{at}": {"term": {"names": name}} for at, name in _numbered(names.names)}
+    for at, pattern in enumerate(names.patterns):
+        for letter in "wv":
+            counted[f"{letter}{at}"] = pattern_query(pattern, letter)
+    return counted
+
+
+def stats_of(
+    names: QueryNames,
+    answer: Json,
+    totals: CollectionStats | None,
+    apart: dict[str, Json] | None = None,
+) -> CollectionStats:
     """Return the statistics that the engine has counted.
 
     Args:
         names: The query.
         answer: The answer to `counts_body`.
         totals: The lengths of the fields, where they were not asked for.
+        apart: Answers to `count_bodies`, where it counted.
     """
     found = answer.get("aggregations", {})
-    counts = found.get("counts", {}).get("buckets", {})
-    doc_freqs = {name: counts[f"n{at}"]["doc_count"] for at, name in _numbered(names.names)}
+    buckets = found.get("counts", {}).get("buckets", {})
+    counts = {key: one["doc_count"] for key, one in buckets.items()}
+    counts |= {key: one["hits"]["total"]["value"] for key, one in (apart or {}).items()}
+    doc_freqs = {name: counts[f"n{at}"] for at, name in _numbered(names.names)}
     for at, pattern in enumerate(names.patterns):
         doc_freqs[f"{PATTERN}{pattern[0]}"] = (
             # what stands beside the text counts only where no text has it
-            counts[f"w{at}"]["doc_count"] or counts[f"v{at}"]["doc_count"]
+            counts[f"w{at}"] or counts[f"v{at}"]
         )
     if totals is None:
         lengths = {name: int(found[f"sum_{name}"]["value"]) for name in FIELDS}

@@ -180,12 +180,15 @@ class Searcher:
         key = f"{tenant}{tools}"
         with self._lock:
             at, kept = self._totals.get(key, (0.0, None))
+        # of many documents each count is a request, of few they share one
+        apart = engine.count_bodies(names, tools) if kept else {}
+        counts_all = None if kept else names
         if kept is None or time.monotonic() - at > TOTALS_KEPT:
             kept = None
         about = {"size": 1, "query": {"term": {"kind": engine.TENANT}}}
-        counts = engine.counts_body(names, tools, totals=kept is None)
-        counted, tenants = self.ask(tenant, [counts, about])
-        stats = engine.stats_of(names, counted, kept)
+        counts = engine.counts_body(counts_all, tools, totals=kept is None)
+        counted, tenants, *each = self.ask(tenant, [counts, about, *apart.values()])
+        stats = engine.stats_of(names, counted, kept, dict(zip(apart, each, strict=True)))
         if kept is None and stats.documents >= TOTALS_FROM:
             with self._lock:
                 self._totals[key] = (time.monotonic(), stats)
