@@ -226,6 +226,10 @@ class Calls:
             raise RuntimeError(f"{name} answered {answer.status}: {told}")
         return told
 
+    def close(self) -> None:
+        """Close the connection; the next call opens it again."""
+        self._connection.close()
+
     def warm(self, count: int, texts: Texts) -> None:
         """Search as some tenants; an engine that has just started may answer late."""
         for number in range(count):
@@ -362,6 +366,8 @@ def attack(given: argparse.Namespace, calls: Calls, kind: str) -> Iterator[Any]:
     ) as beside:
         assert beside.stdout
         beside.stdout.readline()
+        # idle that long, the service may have ended the connection
+        calls.close()
         last: list[str] = []
         try:
             yield lambda: last[0]
