@@ -98,6 +98,8 @@ impl Root {
         walk.skipped.extend(more.walk.skipped);
         walk.leftovers.extend(more.walk.leftovers);
         found.listings.extend(more.listings);
+        // to grow step by step would copy what is there
+        walk.files.reserve_exact(found.listings.values().map(Vec::len).sum());
         collect_in_order(prefix, &mut found.listings, &mut walk.files);
         walk.dirs.sort_unstable();
         walk.skipped.sort_unstable();

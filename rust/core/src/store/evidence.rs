@@ -13,6 +13,7 @@ use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::Store;
 use crate::store::document_reader::DocumentReader;
 use crate::store::hit::Hit;
+use crate::text::parser::parse;
 use crate::text::snippet_terms::SnippetTerms;
 use crate::text::time::day_in_words;
 
@@ -85,16 +86,22 @@ impl DocumentReader<'_> {
     }
 }
 
-/// Returns whether the heading and the category of a section stand in its text; of a further part
-/// of a section, whether the heading is that of the part before.
+/// Returns whether the heading and the category of a section stand in its text, or are made of what
+/// stands there (`MCI\_WINDOW`); of a further part of a section, whether the heading is that of the
+/// part before.
 fn is_headed(doc: &DocMeta, before: Option<&DocMeta>, hit: &Hit) -> bool {
     let stands = |text: &String| hit.text.contains(text.as_str());
     let heading = match (doc.section_meta.starts, doc.section_meta.level) {
         (0, _) => before.is_some_and(|before| before.trail == doc.trail),
         (_, 0) => hit.heading.is_empty(),
-        _ => hit.heading.last().is_some_and(stands),
+        _ => hit.heading.last().is_some_and(|last| stands(last) || is_heading_of(&hit.text, last)),
     };
     heading && hit.category.as_ref().is_none_or(stands)
+}
+
+/// Returns whether a text has this heading as plain text.
+fn is_heading_of(text: &str, heading: &str) -> bool {
+    parse(text).sections.iter().any(|section| section.heading == heading)
 }
 
 impl Store {
@@ -124,5 +131,38 @@ impl Store {
             }
         }
         Ok(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::files::racy_stat::FsClock;
+    use crate::store::search::SearchRequest;
+    use crate::store::{Store, StoreOptions};
+
+    #[test]
+    fn a_heading_is_evident_however_it_is_marked_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let written = ["A\\_B", "`A_B`", "*A* and [B](b.md)", "A &amp; B", "A and\nB\n---"];
+        for (number, heading) in written.iter().enumerate() {
+            let mark = if heading.contains('\n') { "" } else { "# " };
+            let note = format!("{mark}{heading}\n\nquagga {number}\n");
+            fs::write(dir.path().join(format!("{number}.md")), note).unwrap();
+        }
+        let open = || {
+            let clock = FsClock { racy_ns: 0, ..FsClock::default() };
+            let options = StoreOptions { clock, watch: false, ..StoreOptions::default() };
+            Store::open(dir.path().to_str().unwrap(), options).unwrap()
+        };
+        drop(open().refresh(&|| false).unwrap());
+        let store = open();
+        let query = "quagga".to_owned();
+        let request = SearchRequest { query, limit: 10, ..SearchRequest::default() };
+        assert_eq!(store.search(&request, &|| false).unwrap().hits.len(), written.len());
+        let state = store.refresh(&|| false).unwrap();
+        assert_eq!(state.snapshot.as_deref(), Some("read"));
+        assert!(state.main.verified.is_empty(), "compared: {:?}", state.main.verified);
     }
 }

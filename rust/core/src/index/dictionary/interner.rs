@@ -17,7 +17,7 @@ pub struct Interner {
 }
 
 /// One slot of the hash table.
-#[derive(Debug, Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct HashSlot {
     /// Hash of the string; most others differ in it, so their text need not be compared.
@@ -38,37 +38,35 @@ impl Interner {
     pub fn from_parts(text: String, ends: Vec<u32>, slots: Vec<HashSlot>) -> Option<Self> {
         let whole = ends.last().copied().unwrap_or(0) as usize == text.len();
         let ordered = ends.is_sorted() && ends.iter().all(|&e| text.is_char_boundary(e as usize));
-        // an empty slot ends every search
+        // a slot for each string, and an empty one, which ends every search
+        let filled = slots.iter().filter(|slot| slot.id_plus_one > 0).count();
         let has_empty_slot = slots.is_empty() && ends.is_empty()
             || slots.len().is_power_of_two() && slots.len() > ends.len();
-        let fits = whole && ordered && has_empty_slot;
+        let fits = whole && ordered && has_empty_slot && filled == ends.len();
         let interner = fits.then_some(Self { text, ends, slots })?;
         interner.is_consistent().then_some(interner)
     }
 
     /// Says whether each string is found in the hash table, and only once.
     fn is_consistent(&self) -> bool {
-        let hashes: Vec<u32> = (0..self.len() as u32).map(|id| hash(self.text(id))).collect();
-        let mut seen = vec![false; self.len()];
         let mask = self.slots.len().wrapping_sub(1);
-        let is_found = |(at, slot): (usize, &HashSlot)| {
-            let Some(id) = slot.id_plus_one.checked_sub(1) else { return true };
-            let known = hashes.get(id as usize) == Some(&slot.hash);
-            if !known || std::mem::replace(&mut seen[id as usize], true) {
-                return false;
+        (0..self.len() as u32).all(|id| {
+            let text = self.text(id);
+            let own = HashSlot { hash: hash(text), id_plus_one: id + 1 };
+            let mut at = own.hash as usize & mask;
+            loop {
+                let slot = self.slots[at];
+                if [0, own.id_plus_one].contains(&slot.id_plus_one) {
+                    return slot == own;
+                }
+                let other = slot.id_plus_one - 1;
+                let is_known = (other as usize) < self.len();
+                if slot.hash == own.hash && !(is_known && self.text(other) != text) {
+                    return false;
+                }
+                at = (at + 1) & mask;
             }
-            // the slots that a lookup reads before this one
-            let distance = at.wrapping_sub(slot.hash as usize) & mask;
-            (1..=distance).all(|back| {
-                let before = &self.slots[at.wrapping_sub(back) & mask];
-                let other = before.hash != slot.hash
-                    || hashes.get(before.id_plus_one.wrapping_sub(1) as usize)
-                        == Some(&before.hash)
-                        && self.text(before.id_plus_one - 1) != self.text(id);
-                before.id_plus_one > 0 && other
-            })
-        };
-        self.slots.iter().enumerate().all(is_found) && seen.into_iter().all(|seen| seen)
+        })
     }
 
     /// Returns the arrays that [`Self::from_parts`] takes.
@@ -176,5 +174,41 @@ impl Interner {
         self.text.capacity()
             + self.ends.capacity() * 4
             + self.slots.capacity() * size_of::<HashSlot>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(interner: Interner) -> Option<Interner> {
+        Interner::from_parts(interner.text, interner.ends, interner.slots)
+    }
+
+    #[test]
+    fn parts_that_disagree_are_refused() {
+        let mut interner = Interner::default();
+        for number in 0..40 {
+            interner.intern(&format!("word{number}"));
+        }
+        let found = taken(interner.clone()).unwrap();
+        assert!((0..40).all(|number| found.get(&format!("word{number}")) == Some(number)));
+        for at in 0..interner.slots.len() {
+            let HashSlot { hash, id_plus_one } = interner.slots[at];
+            let lies = [(hash ^ 1, id_plus_one), (hash, id_plus_one ^ 1), (hash, 99), (0, 0)];
+            for (hash, id_plus_one) in lies {
+                let mut crafted = interner.clone();
+                crafted.slots[at] = HashSlot { hash, id_plus_one };
+                let is_same =
+                    crafted.slots[at].id_plus_one == 0 && interner.slots[at].id_plus_one == 0;
+                assert_eq!(taken(crafted).is_some(), is_same, "slot {at}: {hash} {id_plus_one}");
+            }
+        }
+        let mut twice = interner.clone();
+        twice.push_again("word7");
+        assert!(taken(twice.clone()).is_none(), "no slot");
+        let at = twice.free(hash("word7"));
+        twice.slots[at] = HashSlot { hash: hash("word7"), id_plus_one: 41 };
+        assert!(taken(twice).is_none(), "two words are the same");
     }
 }
