@@ -69,6 +69,15 @@ impl Explanation {
         self.words.iter_mut().for_each(|word| word.score *= factor);
         self.score = score;
     }
+
+    /// Explains a statement that no longer holds: so much of its score is left.
+    pub fn end(&mut self, share: f32) {
+        // writing to a String cannot fail
+        let _ = writeln!(self.text, "× {share} = it no longer holds");
+        self.words.iter_mut().for_each(|word| word.score *= share);
+        self.session *= share;
+        self.score *= share;
+    }
 }
 
 impl QueryScorer<'_> {

@@ -14,6 +14,7 @@ mod query_concept;
 pub mod query_fields;
 pub mod query_plan;
 mod query_stats;
+mod query_words;
 pub mod result;
 pub mod scoring;
 pub mod session_rescore;
