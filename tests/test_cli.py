@@ -87,9 +87,17 @@ def test_search_says_until_when_a_statement_was_true(shell: Shell) -> None:
     out = shell("search", "lives")
     assert "~~" not in out
     assert "<!--" not in out
-    assert "until 2026-11-01\n   - User lives in Berlin\n" in out
-    assert "until" not in out.partition("MEMORY.md#L7")[2].partition("MEMORY.md#L6")[0]
-    assert {hit["snippet"] for hit in shell.json("search", "lives")["hits"]} == {past, now}
+    holds, ended = shell.json("search", "lives")["hits"]
+    assert holds["snippet"] == "- User lives in Lisbon"
+    assert (holds["until"], holds["ended"]) == (None, False)
+    assert ended["snippet"] == "- User lives in Berlin (until 2026-11-01)"
+    assert (ended["text"].rstrip(), ended["until"], ended["ended"]) == (past, "2026-11-01", True)
+    assert out.index(holds["snippet"]) < out.index(ended["snippet"])
+    (only,) = shell.json("search", "lives Berlin", "-m1")["hits"]
+    assert only["ended"]
+    (only,) = shell.json("search", "user lives", "-m1")["hits"]
+    assert not only["ended"]
+    assert "× 0.7 = it no longer holds" in shell("explain", "lives", "MEMORY.md#L6")
 
 
 def test_search_filters(shell: Shell) -> None:

@@ -92,6 +92,8 @@ def put(stores: tuple[Store, Store], engine: Engine, path: str, text: str) -> No
 
 SAMPLE = {
     "tea.md": "# Tea\n\nGreen tea from the river.\n\n# Kettle\n\nA kettle for two.\n",
+    "memory.md": "---\nunit: item\n---\n# Memory\n\n"
+    "- ~~Tea by the river~~ <!-- META: until=2026-01-05 -->\n- Tea by the boat\n",
     "a/messages.jsonl": "".join(
         [
             line("user", "Where is the kettle?"),
@@ -185,7 +187,7 @@ def test_changes_and_removals(
     for query in ("number7 tea", "river", "zebra"):
         agree(stores[0], engine, query)
     engine.refresh()
-    assert engine.stats().documents == 3
+    assert engine.stats().documents == 5
 
 
 def test_ties_go_by_path_and_position(

@@ -168,6 +168,16 @@ def test_without_an_embedder_it_is_the_search(store: commonplace.Store) -> None:
     assert isinstance(answer[0], HybridHit)
 
 
+def test_a_statement_that_no_longer_holds_counts_less_to_vectors(store: commonplace.Store) -> None:
+    store.write("a.md", "- ~~abab abba~~ <!-- META: until=2026-01-05 -->\n")
+    store.write("b.md", "- abab abba\n")
+    answer = HybridSearch(store, letters(), duplicates=1).search("baab")
+    assert cited(answer) == ["b.md#L1", "a.md#L1"]
+    assert [one.lexical for one in answer] == [None, None]
+    assert "× 0.7 = it no longer holds" in answer[1].explain()
+    assert "holds" not in answer[0].explain()
+
+
 def test_vectors_find_what_words_do_not(store: commonplace.Store) -> None:
     store.write("a.md", "abab abba\n")
     store.write("b.md", "hhhh gghh\n")

@@ -47,7 +47,7 @@ def test_an_answer_names_its_hits(store: Store) -> None:
     for name in "abcd":
         store.write(f"{name}.md", "tea")
     assert repr(store.search("tea")) == "<4 hits, fresh: a.md#L1, b.md#L1, c.md#L1, …>"
-    assert repr(store.search("tea", 1)) == "<1 hits, fresh: a.md#L1>"
+    assert repr(store.search("tea", 1)) == "<1 hit, fresh: a.md#L1>"
     assert repr(store.search("coffee")) == "<0 hits, fresh>"
     scan = store.grep("t.a")
     assert next(scan).path == "a.md"

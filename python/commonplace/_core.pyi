@@ -8,6 +8,7 @@ from commonplace.search_filter import FilterFields
 from commonplace.timestamps import When
 
 __all__ = [
+    "ENDED",
     "ArchiveRows",
     "CollectionStats",
     "EngineDocument",
@@ -59,6 +60,8 @@ __all__ = [
 ]
 
 __version__: str
+ENDED: float
+"""What is left of the score of a statement that no longer holds."""
 
 @final
 class Section:
@@ -212,6 +215,13 @@ class Hit:
     """The folder below `sessions/` that holds the session's own, as imports make it."""
     archived: bool
     """Whether it comes from the archive."""
+    until: str | None
+    """Of a statement of a note, the last day on which it holds, where its mark says one."""
+    ended: bool
+    """Whether it is a statement that no longer holds: it is past that day, or struck through.
+
+    Its score is 0.7 of what it would be, so that what holds comes first where both match alike.
+    """
 
 @final
 class Hits(Sequence[Hit]):

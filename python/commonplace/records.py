@@ -71,6 +71,8 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "title",
         "project",
         "archived",
+        "until",
+        "ended",
     ),
     Imported: (
         "path",

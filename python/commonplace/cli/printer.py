@@ -8,7 +8,6 @@ import os
 import sys
 import time
 
-from commonplace.cli.days import unmarked, until
 from commonplace.cli.folding import folded, folded_text, terminal_width
 
 TYPE_CHECKING = False
@@ -196,16 +195,14 @@ class Printer:
                 self.turn(rank, hit)
                 continue
             where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
-            day = until(hit.text)
             put(
                 (f"{rank:>2} ", "dim"),
                 (hit.citation, "cyan"),
                 (ARCHIVED * hit.archived, "dim"),
                 f"  {where}" if where else "",
                 (f"  {hit.score:.2f}", "dim"),
-                (f"  until {day}" if day else "", "yellow"),
             )
-            put("   ", *marked(*unmarked(hit.text, hit.snippet, hit.highlights)))
+            put("   ", *marked(hit.snippet, hit.highlights))
         if hits.freshness != "fresh":
             self.warn(f"these results are {hits.freshness}")
         for note in hits.notes:
@@ -283,17 +280,21 @@ class Printer:
 
     def imported(self, imported: Imported) -> None:
         """Say what an import took and what it left out."""
-        self.line(f"{imported.messages} messages ({imported.format}) → ", (imported.path, "cyan"))
+        self.line(
+            f"{counted(imported.messages, 'message')} ({imported.format}) → ",
+            (imported.path, "cyan"),
+        )
         for kind, count in sorted(imported.skipped.items()):
             self.line((f"  left out: {count} × {kind}", "dim"))
         self.redacted(imported.redacted, "  ")
         if imported.bad_line_count:
             lines = ", ".join(map(str, imported.bad_lines[:5]))
-            self.warn(f"{imported.bad_line_count} lines could not be read, such as {lines}")
+            bad = counted(imported.bad_line_count, "line")
+            self.warn(f"{bad} could not be read, such as {lines}")
         if imported.trailing_garbage_count:
             lines = ", ".join(map(str, imported.trailing_garbage[:5]))
-            count = imported.trailing_garbage_count
-            self.warn(f"{count} lines had something behind their message, such as {lines}")
+            bad = counted(imported.trailing_garbage_count, "line")
+            self.warn(f"{bad} had something behind their message, such as {lines}")
 
     def sessions_imported(self, report: ImportReport) -> None:
         """Say what an import of sessions brought, and what was left out and why."""
@@ -313,10 +314,11 @@ class Printer:
             self.line(f"new  and {len(new) - MOST_NAMED} more")
         self.redacted(report.redacted)
         if report.copies:
-            self.line((f"{report.copies:,} copies of messages were not stored again", "dim"))
+            copies = "1 copy" if report.copies == 1 else f"{report.copies:,} copies"
+            self.line((f"not stored again: {copies} of messages", "dim"))
         self.line(
             f"{report.new:,} new, {report.grown:,} grown, {report.unchanged:,} unchanged, "
-            f"{report.skipped:,} skipped; {report.messages:,} messages"
+            f"{report.skipped:,} skipped; {counted(report.messages, 'message')}"
         )
         if not (report.sources or report.unchanged):
             self.warn("there is no session in the places where hosts keep them; name a folder")
@@ -329,13 +331,13 @@ class Printer:
         ):
             if count:
                 some = ", ".join(map(str, lines[:5]))
-                many = "1 line" if count == 1 else f"{count:,} lines"
+                many = counted(count, "line")
                 self.warn(f"{source.source}: {many} {what}, such as line {some}")
         for row in source.bad_rows[:MOST_NAMED]:
             self.warn(f"{source.source}: {row}")
         if source.bad_row_count > MOST_NAMED:
-            more = source.bad_row_count - MOST_NAMED
-            self.warn(f"{source.source}: {more:,} more rows could not be read")
+            more = counted(source.bad_row_count - MOST_NAMED, "more row")
+            self.warn(f"{source.source}: {more} could not be read")
         if source.cut_off:
             self.warn(f"{source.source}: the last line is half-written; import again to take it")
 
@@ -367,14 +369,16 @@ class Printer:
             self.line((path, "cyan"))
         infinitive = {"archived": "archive", "restored": "restore", "rebuilt": "rebuild"}[verb]
         what = verb if done.moved else f"{'to' if done.sessions else 'nothing to'} {infinitive}"
-        count = f"{len(done.sessions):,} transcripts with {done.messages:,} messages"
+        count = with_messages(len(done.sessions), done.messages)
         self.line(f"{what}: {count}, {size(done.bytes)}" if done.sessions else what)
 
     def status(self, status: Status, archive_rule: str) -> None:
         """Print the state of a store, and which sessions are archived by rule."""
         self.line("root          ", (status.root, "cyan"))
-        self.line(f"notes         {status.notes:,} with {status.sections:,} sections")
-        self.line(f"transcripts   {status.transcripts:,} with {status.messages:,} messages")
+        self.line(f"notes         {status.notes:,} with {counted(status.sections, 'section')}")
+        self.line(
+            f"transcripts   {status.transcripts:,} with {counted(status.messages, 'message')}"
+        )
         for what, count, where in (
             ("of tools only", status.tool_messages, " more, found with --tools"),
             ("copies", status.copies, ", found where they were first said"),
@@ -392,16 +396,13 @@ class Printer:
             message = why if " " in why else f"{path}: {LEFT_OUT.get(why, why)}"
             self.warn(f"skipped {message}")
         if status.archived:
-            self.line(
-                f"archived      {status.archived:,} transcripts,"
-                f" {status.archived_messages:,} messages"
-            )
+            self.line("archived      ", with_messages(status.archived, status.archived_messages))
         if archive_rule:
             self.line("archive rule  ", archive_rule)
         if status.hidden:
             some = ", ".join(status.hidden[:5]) + (", …" if len(status.hidden) > 5 else "")
-            folders = "folder" if len(status.hidden) == 1 else "folders"
-            self.line(f"hidden        {len(status.hidden):,} {folders} passed over: {some}")
+            folders = counted(len(status.hidden), "folder")
+            self.line(f"hidden        {folders} passed over: {some}")
         for kind, count in sorted(status.redactions.items()):
             self.line((f"redacted      {count:,} × {kind}", "dim"))
         for line in status.bad_lines:
@@ -416,10 +417,29 @@ class Printer:
         for note in verified.notes:
             self.warn(note)
         differ, unread = len(verified.differences), len(verified.unread)
-        verdict = f"{differ} differences; the index was repaired" if differ else ""
+        verdict = f"{counted(differ, 'difference')}; the index was repaired" if differ else ""
         if unread:
             verdict += f"{'; ' if verdict else ''}{unread} could not be read or compared"
-        self.line(f"{verified.files:,} files: {verdict or 'all agree with the index'}")
+        alike = "it agrees" if verified.files == 1 else "all agree"
+        self.line(f"{counted(verified.files, 'file')}: {verdict or f'{alike} with the index'}")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "note"), counted(2000, "note")
+    ('1 note', '2,000 notes')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def with_messages(transcripts: int, messages: int) -> str:
+    """Return a number of transcripts with that of their messages.
+
+    >>> with_messages(1, 3)
+    '1 transcript with 3 messages'
+    """
+    return f"{counted(transcripts, 'transcript')} with {counted(messages, 'message')}"
 
 
 def speaker_and_time(role: str | None, name: str | None, time: str | None) -> str:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, Unpack
 
-from commonplace._core import Hit, Hits, SearchFilter
+from commonplace._core import ENDED, Hit, Hits, SearchFilter
 from commonplace.arguments import checks_arguments
 from commonplace.citation import located
 from commonplace.errors import InvalidArgument, ModelError, Refused
@@ -281,6 +281,7 @@ class HybridSearch:
             found = [one for one in found if keep(one.hit)]
         if self._half_life is not None:
             found = [self._aged(one, self._half_life) for one in found]
+        found = [_ended(one) for one in found]
         found = sorted(found, key=lambda one: (-one.score, one.hit.path, one.hit.start))
         kept, alike = distinct(found, limit, self._duplicates)
         if alike:
@@ -305,6 +306,13 @@ class HybridSearch:
 def _none(_: Hit) -> bool:
     """Admit nothing: what is archived has no vectors."""
     return False
+
+
+def _ended(one: HybridHit) -> HybridHit:
+    """Return a hit with less of its score if it no longer holds: words count that already."""
+    if one.lexical is not None or not one.hit.ended:
+        return one
+    return replace(one, score=one.score * ENDED)
 
 
 def replace_floor(search: HybridSearch, floor: float) -> HybridSearch:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
-from commonplace._core import Hit
+from commonplace._core import ENDED, Hit
 from commonplace.recall.fusion import Channels
 from commonplace.records import record
 
@@ -43,7 +43,9 @@ class HybridHit:
         """Return how the score comes about, as text."""
         if self.channels is None:
             return f"{self.score:.3f} of the best BM25F: found by words only"
-        return self.channels.explain(self.lexical, self.cosine)
+        told = self.channels.explain(self.lexical, self.cosine)
+        is_less = self.lexical is None and self.hit.ended
+        return f"{told}\n× {ENDED:.1f} = it no longer holds" if is_less else told
 
 
 class HybridHits(Sequence[HybridHit]):

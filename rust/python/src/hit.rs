@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::from_python::Count;
+use crate::results::counted;
 
 /// One ranked result: where it is, how it scored, and the passage that matched.
 #[pyclass(frozen, module = "commonplace")]
@@ -148,6 +149,16 @@ impl Hit {
         self.hit.category.as_deref()
     }
 
+    #[getter]
+    fn until(&self) -> Option<&str> {
+        self.hit.statement().and_then(|statement| statement.until)
+    }
+
+    #[getter]
+    fn ended(&self) -> bool {
+        self.hit.has_ended()
+    }
+
     fn __repr__(&self, py: Python<'_>) -> String {
         let passage = self.passage(py);
         format!("Hit({:?}, {:.3}, {:?})", passage.citation, self.hit.score, passage.snippet)
@@ -238,6 +249,7 @@ impl Hits {
         citations.extend((hits.len() > SHOWN).then(|| "…".to_owned()));
         let colon = if citations.is_empty() { "" } else { ": " };
         let freshness = self.freshness.name();
-        format!("<{} hits, {freshness}{colon}{}>", hits.len(), citations.join(", "))
+        let count = counted(hits.len() as u64, "hit");
+        format!("<{count}, {freshness}{colon}{}>", citations.join(", "))
     }
 }

@@ -74,6 +74,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         SplitAllocator::follow_forks();
+        module.add("ENDED", commonplace_core::store::hit::ENDED)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -278,8 +278,12 @@ impl Status {
 impl Status {
     fn __repr__(&self) -> String {
         format!(
-            "Status({:?}, {} notes, {} transcripts, {} sections, {} messages)",
-            self.root, self.notes, self.transcripts, self.sections, self.messages
+            "Status({:?}, {}, {}, {}, {})",
+            self.root,
+            counted(self.notes as u64, "note"),
+            counted(self.transcripts as u64, "transcript"),
+            counted(self.sections as u64, "section"),
+            counted(self.messages as u64, "message")
         )
     }
 }
@@ -303,6 +307,13 @@ impl From<verify::Verified> for Verified {
 #[pymethods]
 impl Verified {
     fn __repr__(&self) -> String {
-        format!("Verified({} files, {} differences)", self.files, self.differences.len())
+        let files = counted(self.files as u64, "file");
+        format!("Verified({files}, {})", counted(self.differences.len() as u64, "difference"))
     }
+}
+
+/// A number with its noun, as representations show it: `2 messages`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }

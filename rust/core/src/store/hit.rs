@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::catalog::extract::Corpus;
 use crate::catalog::{Catalog, DocMeta, NO_TIME};
+use crate::error::Result;
 use crate::files::file_kind::FileKind;
 use crate::filter::FilterFields;
 use crate::messages::message::Message;
@@ -14,9 +15,16 @@ use crate::text::metadata::after_meta_comment;
 use crate::text::section::TRAIL;
 use crate::text::snippet::snippet;
 use crate::text::snippet_terms::SnippetTerms;
+use crate::text::validity::{Statement, today};
 
 /// Characters of a snippet.
 pub const SNIPPET_CHARS: usize = 300;
+
+/// What is left of the score of a statement that no longer holds. Of two that match alike the one
+/// that holds comes first; where the query has a word more of the other, it still is the first.
+pub const ENDED: f32 = 0.7;
+/// So many more hits are looked at where one of the best no longer holds.
+const BEHIND_ENDED: usize = 30;
 
 /// The kind of document of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +91,8 @@ pub struct Passage {
     pub line: u64,
     /// `path#Lline`; of a turn the range of its lines, `path#L10-L24`.
     pub citation: String,
-    /// Its text, white space folded.
+    /// Its text, white space folded. Of a statement with a mark (`text/validity`) it ends with what
+    /// the mark says: `User lives in Berlin (until 2026-11-01)`.
     pub snippet: String,
     /// Character ranges in it that matched.
     pub highlights: Vec<(usize, usize)>,
@@ -156,6 +165,19 @@ impl Hit {
         session.contains('/').then_some(project)
     }
 
+    /// Returns the statement that the hit is, if it is one that says until when it holds.
+    pub fn statement(&self) -> Option<Statement<'_>> {
+        match self.source {
+            HitSource::Note => Statement::read(&self.text),
+            _ => None,
+        }
+    }
+
+    /// Returns whether it is a statement that no longer holds today.
+    pub fn has_ended(&self) -> bool {
+        self.statement().is_some_and(|statement| statement.has_ended(&today()))
+    }
+
     /// Returns the passage to show; it is looked for when first asked for, which costs as much as
     /// all the rest of a hit.
     pub fn passage(&self) -> &Passage {
@@ -165,7 +187,13 @@ impl Hit {
                 (None, Some(rest)) => self.text.len() - rest.len(),
                 _ => 0,
             };
-            let found = snippet(&self.text[from..], &self.terms, SNIPPET_CHARS);
+            let statement = self.statement().filter(|_| from == 0);
+            let shown = match &statement {
+                Some(statement) => statement.shown(),
+                None => self.text[from..].into(),
+            };
+            let mut found = snippet(&shown, &self.terms, SNIPPET_CHARS);
+            found.text += &statement.map(|statement| statement.note()).unwrap_or_default();
             let line = match (&self.turn, &self.message) {
                 (Some(turn), _) => turn.line,
                 (None, Some(_)) => self.first_line,
@@ -235,6 +263,35 @@ pub struct Hits {
 }
 
 impl Hits {
+    /// Moves statements that no longer hold behind those that do and match as well.
+    ///
+    /// # Arguments
+    /// * `find`: returns so many hits, best first.
+    /// * `limit`: how many are wanted.
+    ///
+    /// # Errors
+    /// Those of `find`.
+    pub(super) fn with_ended_behind(
+        limit: usize,
+        mut find: impl FnMut(usize) -> Result<Self>,
+    ) -> Result<Self> {
+        let mut found = find(limit)?;
+        let ended = |hits: &Self| hits.hits.iter().any(Hit::has_ended);
+        if !ended(&found) {
+            return Ok(found);
+        }
+        if found.hits.len() >= limit {
+            found = find(limit.saturating_add(BEHIND_ENDED))?;
+        }
+        for hit in found.hits.iter_mut().filter(|hit| hit.has_ended()) {
+            hit.score *= ENDED;
+        }
+        // stable: what was before another of the same score stays before it
+        found.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found.hits.truncate(limit);
+        Ok(found)
+    }
+
     /// Returns these hits and those of the archive, which were scored by the same statistics, best
     /// first, and at most `limit`; ties by path, then by position.
     #[must_use]

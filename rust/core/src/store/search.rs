@@ -14,8 +14,9 @@ use crate::search::query_fields::{asked_filter, restrict};
 use crate::search::turns::Unit;
 use crate::search::{Wanted, collection_stats, explain, explain_turn, search};
 use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
-use crate::store::hit::Hits;
+use crate::store::hit::{ENDED, Hits};
 use crate::store::{Freshness, IndexState, Store};
+use crate::text::validity::{Statement, today};
 
 /// Files that are not indexed as they should be, of which an answer says why.
 const MAX_OMISSION_NOTES: usize = 5;
@@ -52,12 +53,17 @@ impl Store {
             drop(self.refresh(interrupt)?);
             self.make_tools(interrupt)?;
         }
-        let mut tries = 0;
+        let (wanted, mut tries) = (request.limit, 0);
         loop {
             tries += 1;
             let state = self.refresh(interrupt)?;
-            let (mut answer, [changed, doubted]) =
-                self.search_once(&state, &query, &request, interrupt)?;
+            let [mut changed, mut doubted] = Default::default();
+            let mut answer = Hits::with_ended_behind(wanted, |limit| {
+                request.limit = limit;
+                let (found, files) = self.search_once(&state, &query, &request, interrupt)?;
+                [changed, doubted] = files;
+                Ok(found)
+            })?;
             answer.notes.extend(notes.iter().cloned());
             match &asked {
                 Ok(notes) => answer.notes.extend(notes.iter().cloned()),
@@ -282,7 +288,12 @@ impl Store {
         let is_range = citation.rsplit_once('#').is_some_and(|(_, place)| place.contains('-'));
         let by_turn = if is_note { unit == Unit::Turn } else { is_range };
         let explain = if by_turn { explain_turn } else { explain };
-        let explained = explain(catalog, expander, &query, document, &mut words, interrupt)?;
+        let mut explained = explain(catalog, expander, &query, document, &mut words, interrupt)?;
+        let read = reader.text(document).filter(|_| is_note);
+        let statement = read.as_ref().and_then(|(text, _)| Statement::read(text));
+        if statement.is_some_and(|statement| statement.has_ended(&today())) {
+            explained.end(ENDED);
+        }
         let line = catalog.docs[document as usize].line;
         let cited = if is_range && !is_note {
             citation.replacen(cited_path, path, 1)

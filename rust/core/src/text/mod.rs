@@ -21,3 +21,4 @@ pub mod snippet_terms;
 mod term;
 pub mod time;
 pub mod tokens;
+pub mod validity;

@@ -40,31 +40,31 @@ pub fn rank(
     weights: &Weights,
     interrupt: Interrupt<'_>,
 ) -> Result<Hits> {
-    let mut answer =
+    let nothing =
         Hits { hits: Vec::new(), freshness: Freshness::Fresh, confidence: 0.0, notes: Vec::new() };
     let filter = match restricted(query, filter)? {
         Ok(filter) => filter,
-        Err(impossible) => {
-            answer.notes.push(impossible);
-            return Ok(answer);
-        }
+        Err(impossible) => return Ok(Hits { notes: vec![impossible], ..nothing }),
     };
     let candidates = Candidates::new(documents, weights);
     let catalog = &candidates.catalog;
-    let found = candidates.search(query, &filter, wanted, interrupt)?;
-    let terms = Arc::new(found.terms);
-    for (at, scored) in found.ranked.iter().enumerate() {
-        let turn = found.turns.get(at).and_then(Option::as_ref);
-        let shown = turn.map_or(scored.document, |turn| turn.shown);
-        let (document, meta) = (candidates.document(shown), catalog.docs[shown as usize]);
-        let hit = Hit::of_document(catalog, &meta, scored.score, document.text(), &terms);
-        answer.hits.push(match turn {
-            None => hit,
-            Some(turn) => candidates.turn(hit, turn),
+    Hits::with_ended_behind(wanted.limit, |limit| {
+        let found = candidates.search(query, &filter, Wanted { limit, ..wanted }, interrupt)?;
+        let terms = Arc::new(found.terms);
+        let hits = found.ranked.iter().enumerate().map(|(at, scored)| {
+            let turn = found.turns.get(at).and_then(Option::as_ref);
+            let shown = turn.map_or(scored.document, |turn| turn.shown);
+            let (document, meta) = (candidates.document(shown), catalog.docs[shown as usize]);
+            let hit = Hit::of_document(catalog, &meta, scored.score, document.text(), &terms);
+            match turn {
+                None => hit,
+                Some(turn) => candidates.turn(hit, turn),
+            }
         });
-    }
-    (answer.confidence, answer.notes) = (found.confidence, found.notes);
-    Ok(answer)
+        let hits = hits.collect();
+        let (confidence, notes) = (found.confidence, found.notes);
+        Ok(Hits { hits, confidence, notes, ..nothing.clone() })
+    })
 }
 
 /// Returns the candidates that are found, best first, as indices of `documents`: by message and by
