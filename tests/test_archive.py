@@ -450,7 +450,7 @@ def test_the_command(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = ["--root", str(memory)]
     assert cli.run([*root, "archive"]) == 2
     assert cli.run([*root, "archive", "--older", "2025-06-01", "--dry-run"]) == 0
-    assert "to archive: 1 transcripts with 3 messages" in capsys.readouterr().out
+    assert "to archive: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "archive", "--over", "0.3kb", "--session", "new", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["messages"] == 6
     assert cli.run([*root, "search", "kettle", "--archive", "only"]) == 0
@@ -477,11 +477,11 @@ def test_archived_sessions_come_back(memory: Path, capsys: pytest.CaptureFixture
         assert [(hit.citation, hit.score) for hit in store.search("kettle tea")] == before
     root = ["--root", str(memory), "archive"]
     assert cli.run([*root, "--rebuild"]) == 0
-    assert "rebuilt: 1 transcripts with 3 messages" in capsys.readouterr().out
+    assert "rebuilt: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore", "--older", "1d"]) == 2
     assert cli.run([*root, "--rebuild", "--session", "new"]) == 2
     assert cli.run([*root, "--restore", "--session", "new"]) == 0
-    assert "restored: 1 transcripts with 3 messages" in capsys.readouterr().out
+    assert "restored: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore"]) == 1
     assert "nothing to restore" in capsys.readouterr().out
 

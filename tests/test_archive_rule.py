@@ -114,7 +114,7 @@ def test_an_import_applies_the_rule_when_it_ends(
     chat.write_text('{"role": "user", "content": "Where is the ferry?"}\n')
     command = ["--root", str(memory), "import", str(chat)]
     assert cli.run(command) == 0
-    assert "archived: 1 transcripts with 1 messages" in said_by(capsys)
+    assert "archived: 1 transcript with 1 message" in said_by(capsys)
     assert cli.run([*command, "--json"]) == 0
     assert "archived" not in json.loads(capsys.readouterr().out)
 
@@ -139,12 +139,12 @@ def test_the_command_line_applies_and_shows_the_rule(
     assert "say what to archive" in said_by(capsys)
     rule(memory, '[archive]\nolder = "90d"\nover = "2GB"\n')
     assert cli.run([*command, "archive", "--dry-run"]) == 0
-    assert f"{OLD} to archive: 1 transcripts" in said_by(capsys)
+    assert f"{OLD} to archive: 1 transcript" in said_by(capsys)
     assert cli.run([*command, "archive"]) == 0
-    assert f"{OLD} archived: 1 transcripts" in said_by(capsys)
+    assert f"{OLD} archived: 1 transcript" in said_by(capsys)
     assert cli.run([*command, "status"]) == 0
     said = said_by(capsys)
-    assert "archived 1 transcripts, 1 messages" in said
+    assert "archived 1 transcript with 1 message" in said
     assert "archive rule older = 90d; over = 2,147,483,648 bytes" in said
     assert cli.run([*command, "status", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -488,6 +488,8 @@ def test_the_official_client_over_http(root: Path) -> None:
         assert {*_answers(address, {})} == {200}
         assert {*_answers(address, {"Host": "evil.example"})} == {421}
         assert {*_answers(address, {"Origin": "http://evil.example"})} == {403}
+        assert "'evil.example'; --name HOST:PORT adds" in _refusal(address, Host="evil.example")
+        assert "from 'null' may not call" in _refusal(address, Origin="null")
     text = (root / "facts" / "notes.md").read_text()
     assert all(f"- Name {name}.\n" in text for name in names)
 
@@ -528,6 +530,20 @@ def test_a_token_is_asked_for_when_there_is_one(root: Path) -> None:
         assert {*_answers(address, {})} == {401}
         assert {*_answers(address, {"Authorization": "Bearer a secre"})} == {401}
         assert {*_answers(address, {"Authorization": "Bearer a secret"})} == {200}
+        assert {*_answers(address, {"Authorization": "bearer a secret"})} == {200}
+        assert "send `Authorization: Bearer TOKEN`" in _refusal(address)
+        assert "send `Authorization: Bearer TOKEN`" in _refusal(address, Authorization="a secret")
+        assert "is not that of" in _refusal(address, Authorization="Bearer other")
+
+
+def _refusal(address: str, **headers: str) -> str:
+    """Return what a request with these headers is told that is refused."""
+    headers = {"Content-Type": "application/json", **headers}
+    sent = urllib.request.Request(address, b"{}", headers)  # noqa: S310 - http of this machine
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(sent)  # noqa: S310
+    with refused.value as answer:
+        return answer.read().decode()
 
 
 def test_other_machines_need_a_token(methods: Methods) -> None:

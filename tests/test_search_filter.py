@@ -144,7 +144,8 @@ def test_every_field_is_everywhere(store: Store) -> None:
         notes = [f"{field}:x was searched as text: {told}"]
         own = field in {"role", "session", "category"}
         if own:
-            unknown = 'no session "x"; `commonplace sessions` lists their ids'
+            unknown = 'no session "x"; an id needs 4 or more characters; '
+            unknown += "`commonplace sessions` lists their ids"
             notes = [unknown] * (field == "session")
         assert store.search(f"walrus {field}:x").notes == notes
     assert store.search("walrus http://x a:b title:x").notes == []
@@ -166,3 +167,22 @@ def test_the_command_line_gives_search_and_grep_one_filter(
     assert capsys.readouterr().out == "5\n"
     assert cli.run(["--root", str(spoken.root), "grep", "walrus", "--category", "x"]) == 2
     assert "only sections have a category; use search" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("exclude", "shown"),
+    [
+        (["a"], "'a'"),
+        (3, "3"),
+        ("a", "'a'"),
+        ([("a", 1)], "('a', 1)"),
+        ([("a", "b", 1)], "('a', 'b'"),
+    ],
+)
+def test_what_excludes_no_lines_is_refused_with_its_form(
+    store: Store, exclude: Any, shown: str
+) -> None:
+    with pytest.raises(commonplace.errors.InvalidArgument) as error:
+        store.search("tea", exclude=exclude)
+    assert "its first and its last line" in str(error.value)
+    assert shown in str(error.value)

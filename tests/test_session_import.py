@@ -135,11 +135,29 @@ def test_progress_can_stop_it(store: Store, root: Path) -> None:
     assert len(records(root)[PATH]) == 2
 
 
+@pytest.mark.parametrize("named", [["--all"], ["--opencode"], ["{missing}"], ["--json", "--all"]])
+def test_an_import_of_nothing_leaves_no_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: list[str]
+) -> None:
+    for host in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(host, raising=False)
+    monkeypatch.delenv("PI_CODING_AGENT_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    given = [one.format(missing=tmp_path / "missing.jsonl") for one in named]
+    root = tmp_path / "memory"
+    assert run(["--root", str(root), "import", *given]) == 2
+    assert not root.exists()
+    # one that was there stays, also an empty one
+    root.mkdir()
+    assert run(["--root", str(root), "import", *given]) == 2
+    assert root.is_dir()
+
+
 def test_the_command(cli: Callable[..., tuple[str, str]], home: Path) -> None:
     out, err = cli("--claude-code")
     assert out.splitlines() == [
         f"new  {PATH}  Where is [2J the ferry?",
-        "1 new, 0 grown, 0 unchanged, 0 skipped; 1 messages",
+        "1 new, 0 grown, 0 unchanged, 0 skipped; 1 message",
     ]
     assert err == ""
     out, err = cli("--all")

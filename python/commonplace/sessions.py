@@ -62,7 +62,7 @@ class Sessions(Files):
         >>> chat = pathlib.Path(tempfile.mkdtemp(), "chat.jsonl")
         >>> _ = chat.write_text('{"role": "user", "content": "Where is the ferry?"}\n')
         >>> store.import_sessions(chat)
-        ImportReport(1 new, 0 grown, 0 unchanged, 0 skipped, 1 messages)
+        ImportReport(1 new, 0 grown, 0 unchanged, 0 skipped, 1 message)
         >>> store.import_sessions(chat).unchanged
         1
         """

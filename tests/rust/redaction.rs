@@ -169,6 +169,10 @@ fn hostile_lines_take_linear_time_and_can_be_interrupted() {
         "Bearer ",
         "curl -u ",
         "curl -u a:",
+        "mysql -u a -p",
+        "mysql -u -p1",
+        "sshpass -p ",
+        "pass: ",
         "token=\\\"",
         "\\\\\\\\",
         "ya29.",
@@ -479,6 +483,82 @@ fn the_value_of_a_name_goes() {
     }
     for name in ["user", "password hint", "forgot password", "title"] {
         assert_eq!(redact_plain("q7Rt2Lm9x", Some(name), "").0, "q7Rt2Lm9x", "{name}");
+    }
+}
+
+#[test]
+fn passwords_that_a_command_line_gives_a_client_go() {
+    for (text, kind) in [
+        ("mysql -u root -phunter2 shop", "MySQL"),
+        ("mysqldump --user=shop -p'S3cret!x' shop > a.sql", "MySQL"),
+        ("mariadb -h db -p9Zebra! shop", "MySQL"),
+        ("sshpass -p raspberry! ssh pi@10.0.0.7", "sshpass"),
+        ("sshpass -p'hunter2' scp a b:", "sshpass"),
+        ("curl -u me:hunter2 https://ci.acme.dev", "curl"),
+        ("curl -sSLu me:hunter2 https://ci.acme.dev", "curl"),
+        ("curl --proxy-user me:hunter2 https://ci.acme.dev", "curl"),
+        ("redis-cli -h cache -a hunter2 ping", "Redis"),
+        ("mongosh --host db -u app -p hunter2", "MongoDB"),
+        ("docker login -u me -p hunter2 reg.acme.dev", "a registry"),
+        ("ldapsearch -x -D cn=me -w hunter2", "LDAP"),
+    ] {
+        let (done, counts) = redact_plain(text, None, "");
+        assert_eq!(counts, Redactions::from([(format!("password of {kind}"), 1)]), "{done}");
+        let left = ["hunter2", "S3cret", "Zebra", "raspberry"].iter().any(|it| done.contains(it));
+        assert!(!left && done.starts_with(&text[..6]), "{done}");
+    }
+    for kept in [
+        "mysql -u root -p shop",
+        "mysql -u root -p$MYSQL_PASSWORD shop",
+        "mysql -u root -p\"$DB_PASS\" shop",
+        "mysql -uroot -p<password> shop",
+        "mysql -uroot -ppassword shop",
+        "mysql -h db -P3306 shop",
+        "docker run --name mysql -p3306:3306 mysql",
+        "docker run -h db --name mysql -p 127.0.0.1:3306:3306 mysql:8",
+        "find /var/lib/mysql -print0",
+        "sshpass -p password ssh me@host",
+        "sshpass -p \"$PW\" ssh me@host",
+        "sshpass -e ssh me@host",
+        "curl -u user:pass https://example.com",
+        "curl -u me:$TOKEN https://acme.dev",
+        "curl -sku https://acme.dev/a",
+        "redis-cli -a $REDIS_PASS ping",
+        "docker run -p 8080:80 nginx",
+        "docker login -u me --password-stdin",
+        "mkdir -p src2/b && cp -p a1 b",
+    ] {
+        assert_eq!(redact_plain(kept, None, "").0, kept);
+    }
+}
+
+#[test]
+fn a_bare_pass_is_a_name_where_a_list_has_it() {
+    for text in [
+        "pass: hunter2",
+        "user: bob\npass: hunter2",
+        "- user: bob\n- Pass: hunter2\nhost: db",
+        "user: bob, pass: hunter2",
+        "login bob / pass: \"hunter2\"",
+    ] {
+        let (done, counts) = redact_plain(text, None, "");
+        assert_eq!(counts, Redactions::from([("password".to_owned(), 1)]), "{done}");
+        assert!(!done.contains("hunter2"), "{done}");
+    }
+    for kept in [
+        "PASS: test_login2",
+        "--- PASS: TestLogin2 (0.00s)",
+        "second pass: sha2tree",
+        "bypass: hunter2",
+        "pass: 99.85%",
+        "pass: 12",
+        "pass: true",
+        "pass: $PASS1",
+        "pass: user.pass1",
+        "pass: 12 tests2",
+        "pass: <your-password-1>",
+    ] {
+        assert_eq!(redact_plain(kept, None, "").0, kept);
     }
 }
 

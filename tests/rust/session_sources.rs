@@ -94,6 +94,14 @@ fn hosts_are_found_in_their_places() {
     assert_eq!(sessions.texts(), ["one", "two"]);
     let codex = import(&[ImportFrom::Host("codex".to_owned())], None).unwrap();
     assert!(codex.sources[0].outcome.reason().unwrap().contains("CODEX_HOME"));
+    // the database of now is named first, and what older versions had
+    let opencode = import(&[ImportFrom::Host("opencode".to_owned())], None).unwrap();
+    let share = home.join(".local/share/opencode");
+    let named = share.join("opencode.db");
+    assert_eq!(std::path::Path::new(&opencode.sources[0].source), named);
+    let why = opencode.sources[0].outcome.reason().unwrap();
+    assert!(why.contains(&*share.join("storage").to_string_lossy()), "{why}");
+    assert!(why.ends_with("set XDG_DATA_HOME or name the database"), "{why}");
     assert!(import(&[ImportFrom::Host("nobody".to_owned())], None).is_err());
 }
 

@@ -299,6 +299,8 @@ fn a_session_that_is_none_is_told_with_those_that_are_near() {
         ("0189c1d2", "did you mean 0198c1d2-a (Green) or 0198c1d2-b (Black)"),
         ("black", "did you mean 0198c1d2-b (Black)?"),
         ("nobody knows", "`commonplace sessions` lists their ids"),
+        ("4", "an id needs 4 or more characters; did you mean 4f2e9a (tea)?"),
+        ("x", "an id needs 4 or more characters; `commonplace sessions` lists their ids"),
     ] {
         let told = [
             searched(&store, "tea", of_session(name)).unwrap(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from commonplace.cli import options
 from commonplace.cli.output import ERROR, FOUND, emit, opened
 from commonplace.cli.parser import JSON, RootOptions, UsageError, command
-from commonplace.cli.printer import clean
+from commonplace.cli.printer import clean, counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +65,3 @@ def _told(report: BundleReport, done: str, as_json: bool) -> int:
         for name, why in report.skipped.items():
             print(clean(f"skipped {name}: {why}"))
     return FOUND if report.written or report.unchanged or not report.skipped else ERROR
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, as in "2 notes"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

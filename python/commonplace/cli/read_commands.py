@@ -246,8 +246,12 @@ def embed(opening: RootOptions, *, as_json: bool) -> int:
     """
     with opened(opening) as store:
         made, count = _make_vectors(store)
+    from commonplace.cli.printer import counted
+
     report = {"made": made, "documents": count}
-    emit(report) if as_json else printer().text(f"{made} vectors made, {count} documents have one")
+    emit(report) if as_json else printer().text(
+        f"{counted(made, 'vector')} made; documents with one: {count:,}"
+    )
     return FOUND
 
 

@@ -72,6 +72,7 @@ def show(
     opening: RootOptions, session: str, *, turn: int | None, tools: bool, as_json: bool
 ) -> int:
     """Show a session turn by turn, in a pager on a terminal."""
+    from commonplace.cli.printer import counted
     from commonplace.cli.session_view import numbered
 
     with opened(opening) as store:
@@ -84,7 +85,7 @@ def show(
             if turn is None or number == turn
         )
         if turn is not None and not 1 <= turn <= len(starts):
-            many = f"{len(starts)} turn{'' if len(starts) == 1 else 's'}"
+            many = counted(len(starts), "turn")
             print_message(f"there is no turn {turn}: the session has {many}, counted from 1")
             return NOTHING
         if as_json:

@@ -6,7 +6,7 @@ import time
 from bisect import bisect_right
 from itertools import islice
 
-from commonplace.cli.printer import clean, size, speaker_and_time
+from commonplace.cli.printer import clean, counted, size, speaker_and_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def heading(session: Session) -> tuple[str, str]:
         session.git_branch,
         session.model,
         " – ".join(dict.fromkeys(span)),
-        f"{session.messages:,} messages",
+        counted(session.messages, "message"),
         session.path,
     ]
     return session.title or "(no title)", " · ".join(part for part in known if part)

@@ -140,6 +140,13 @@ def import_(
         return _import_to(opening, files, hosts, to, keep_secrets=keep_secrets, as_json=as_json)
     if not files and not hosts:
         raise UsageError("say what to import: --claude-code, --all, a folder, files or -")
+    import contextlib
+    import pathlib
+
+    from commonplace.store import find_root
+
+    root = pathlib.Path(opening.root or find_root())
+    is_new = not root.exists()
     with opened(opening, create=True) as store:
         with import_progress() as advance:
             report = store.import_sessions(
@@ -162,7 +169,13 @@ def import_(
                 printer().sessions_imported(report)
                 if archived and (has_rule or archived.sessions):
                     printer().archived(archived, "archived")
-    return FOUND if report.new + report.grown + report.unchanged else ERROR
+    if report.new + report.grown + report.unchanged:
+        return FOUND
+    if is_new:
+        with contextlib.suppress(OSError):
+            # unless somebody else has put something into it
+            root.rmdir()
+    return ERROR
 
 
 def _of_unknown_size(advance: Callable[[int, int], None], read: int) -> None:

@@ -17,6 +17,7 @@ pub(crate) mod exceptions {
     import_exception!(commonplace.errors, EncodingError);
     import_exception!(commonplace.errors, FormatError);
     import_exception!(commonplace.errors, InDoubt);
+    import_exception!(commonplace.errors, InvalidArgument);
     import_exception!(commonplace.errors, MemoryLimit);
     import_exception!(commonplace.errors, NotFound);
     import_exception!(commonplace.errors, PatchFailed);

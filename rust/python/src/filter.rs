@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use crate::detached::to_py_err;
+use crate::detached::{exceptions, to_py_err};
 use crate::from_python::{Count, Path, Text, Timestamp};
 use crate::hit::Hit;
 
@@ -133,9 +133,22 @@ impl FromPyObject<'_, '_> for Exclusions {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        let lines = given.try_iter()?.map(|one| {
-            let (of, first, last): (Path, Count, Count) = one?.extract()?;
-            Ok(ExcludedLines { of: of.into(), first: first.0, last: last.0 })
+        let refused = |given: &Bound<'_, PyAny>| -> PyResult<PyErr> {
+            let shown: String = given.repr()?.to_str()?.chars().take(60).collect();
+            let why =
+                "exclude takes tuples of a file or session, its first and its last line, such as";
+            let why = format!("{why} (\"sessions/s1/messages.jsonl\", 1, 20), not {shown}");
+            Ok(exceptions::InvalidArgument::new_err(why))
+        };
+        let Ok(lines) = given.try_iter() else { return Err(refused(&given)?) };
+        let lines = lines.map(|one| {
+            let one = one?;
+            match one.extract::<(Path, Count, Count)>() {
+                Ok((of, first, last)) => {
+                    Ok(ExcludedLines { of: of.into(), first: first.0, last: last.0 })
+                }
+                Err(_) => Err(refused(&one)?),
+            }
         });
         lines.collect::<PyResult<_>>().map(Self)
     }

@@ -5,6 +5,7 @@ use commonplace_core::store::retain::{self, RetainRules};
 use pyo3::prelude::*;
 
 use crate::from_python::{Count, Timestamp};
+use crate::results::counted;
 
 /// A passage that is forgotten.
 #[pyclass(frozen, get_all, from_py_object, module = "commonplace._core")]
@@ -64,10 +65,11 @@ impl Forgotten {
 #[pymethods]
 impl Forgotten {
     fn __repr__(&self) -> String {
-        let (passages, files) = (self.passages.len(), self.files.len());
+        let passages = counted(self.passages.len() as u64, "passage");
+        let files = counted(self.files.len() as u64, "file");
         let done = if self.erased { "erased" } else { "planned" };
-        let revisions = self.revisions;
-        format!("Forgotten({done}: {passages} passages, {files} files, {revisions} old texts)")
+        let revisions = counted(self.revisions as u64, "old text");
+        format!("Forgotten({done}: {passages}, {files}, {revisions})")
     }
 }
 
@@ -93,9 +95,10 @@ impl Retained {
 #[pymethods]
 impl Retained {
     fn __repr__(&self) -> String {
-        let (sessions, revisions) = (self.sessions.len(), self.revisions.len());
+        let sessions = counted(self.sessions.len() as u64, "session");
+        let revisions = counted(self.revisions.len() as u64, "old text");
         let done = if self.erased { "erased" } else { "planned" };
-        format!("Retained({done}: {sessions} sessions, {revisions} old texts, {} B)", self.bytes)
+        format!("Retained({done}: {sessions}, {revisions}, {} B)", self.bytes)
     }
 }
 

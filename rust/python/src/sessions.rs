@@ -3,7 +3,7 @@
 use commonplace_core::store::sessions;
 use pyo3::prelude::*;
 
-use crate::results::seconds;
+use crate::results::{counted, seconds};
 
 /// A transcript with messages, and what is known of its session.
 #[pyclass(frozen, get_all, eq, module = "commonplace")]
@@ -56,6 +56,7 @@ impl From<sessions::Session> for Session {
 impl Session {
     fn __repr__(&self) -> String {
         let title = self.title.as_deref().unwrap_or_default();
-        format!("Session({:?}, {title:?}, {} messages)", self.short_id, self.messages)
+        let messages = counted(self.messages as u64, "message");
+        format!("Session({:?}, {title:?}, {messages})", self.short_id)
     }
 }

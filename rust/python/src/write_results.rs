@@ -8,7 +8,7 @@ use commonplace_core::store::lazy_version::LazyVersion;
 use pyo3::prelude::*;
 
 use crate::detached::detached;
-use crate::results::seconds;
+use crate::results::{counted, seconds};
 
 /// What a write did: the stored path, the new version, and where the old text now lies.
 #[pyclass(frozen, module = "commonplace")]
@@ -156,8 +156,11 @@ impl Imported {
     fn __repr__(&self) -> String {
         let skipped: u64 = self.skipped.values().sum();
         format!(
-            "Imported({:?}, {:?}, {} messages, {skipped} skipped, {} bad lines)",
-            self.path, self.format, self.messages, self.bad_line_count
+            "Imported({:?}, {:?}, {}, {skipped} skipped, {})",
+            self.path,
+            self.format,
+            counted(self.messages, "message"),
+            counted(self.bad_line_count, "bad line")
         )
     }
 }
@@ -188,7 +191,8 @@ pub struct ImportedSource {
 #[pymethods]
 impl ImportedSource {
     fn __repr__(&self) -> String {
-        format!("ImportedSource({:?}, {}, {} messages)", self.source, self.outcome, self.messages)
+        let messages = counted(self.messages, "message");
+        format!("ImportedSource({:?}, {}, {messages})", self.source, self.outcome)
     }
 }
 
@@ -209,10 +213,11 @@ pub struct ImportReport {
 #[pymethods]
 impl ImportReport {
     fn __repr__(&self) -> String {
-        let Self { new, grown, unchanged, skipped, messages, .. } = self;
+        let Self { new, grown, unchanged, skipped, .. } = self;
+        let messages = counted(self.messages, "message");
         format!(
             "ImportReport({new} new, {grown} grown, {unchanged} unchanged, {skipped} skipped, \
-             {messages} messages)"
+             {messages})"
         )
     }
 }

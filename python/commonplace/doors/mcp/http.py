@@ -20,7 +20,7 @@ from commonplace.errors import Refused
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PATH = "/mcp"
@@ -36,15 +36,50 @@ class BearerToken:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._wanted = f"Bearer {token}".encode()
+        self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401."""
-        given = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(given, self._wanted):
+        header = dict(scope.get("headers", ())).get(b"authorization", b"")
+        # the name of a scheme has no case (RFC 9110, 11.1)
+        scheme, _, given = header.partition(b" ")
+        is_bearer = scheme.lower() == b"bearer"
+        is_right = hmac.compare_digest(given.strip(), self._token)
+        if scope["type"] != "http" or (is_bearer and is_right):
             return await self._app(scope, receive, send)
-        told = PlainTextResponse("a token is needed", 401, {"WWW-Authenticate": "Bearer"})
+        why = "the token is not that of $COMMONPLACE_MCP_TOKEN where the server was started"
+        why = why if is_bearer else "a token is needed: send `Authorization: Bearer TOKEN`"
+        told = PlainTextResponse(f"{why}\n", 401, {"WWW-Authenticate": "Bearer"})
         return await told(scope, receive, send)
+
+
+class ExplainedRefusals:
+    """ASGI middleware that says what a refused `Host` or `Origin` was, and what to do."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and the answer, but for the text of a refusal."""
+        given = {name: value.decode("latin-1") for name, value in scope.get("headers", ())}
+        host, origin = given.get(b"host", ""), given.get(b"origin", "")
+        why = {
+            421: f"the server is not known as {host!r:.200}; --name HOST:PORT adds a name",
+            403: f"a page from {origin!r:.200} may not call the server",
+        }
+        refused = ""
+
+        async def explained(message: Message) -> None:
+            nonlocal refused
+            if message["type"] == "http.response.start":
+                refused = why.get(message["status"], "")
+                if refused:
+                    told = PlainTextResponse(f"{refused}\n", message["status"])
+                    await told(scope, receive, send)
+            if not refused:
+                await send(message)
+
+        await self._app(scope, receive, explained)
 
 
 def app(
@@ -74,7 +109,7 @@ def app(
         allowed_hosts=[*own, *known],
         allowed_origins=[f"http://{name}" for name in own],
     )
-    served: ASGIApp = streamable(methods, methods.answer, security)
+    served: ASGIApp = ExplainedRefusals(streamable(methods, methods.answer, security))
     return BearerToken(served, token) if token else served
 
 

@@ -15,6 +15,7 @@ pub mod import;
 pub mod lazy_version;
 mod options;
 pub mod per_process;
+mod project;
 mod redactions;
 mod refresh;
 pub mod retain;

@@ -140,9 +140,13 @@ pub(super) fn unknown(name: &str, names: &[SessionName]) -> String {
         let title = one.title.as_deref().unwrap_or(&one.path);
         format!("{short_id} ({title})")
     });
+    let few = match name.chars().count() < MIN_ID {
+        true => format!("; an id needs {MIN_ID} or more characters"),
+        false => String::new(),
+    };
     match &*near {
-        [] => format!("no session {name:?}; `commonplace sessions` lists their ids"),
-        near => format!("no session {name:?}; did you mean {}?", near.join(" or ")),
+        [] => format!("no session {name:?}{few}; `commonplace sessions` lists their ids"),
+        near => format!("no session {name:?}{few}; did you mean {}?", near.join(" or ")),
     }
 }
 

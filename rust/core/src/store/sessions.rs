@@ -9,6 +9,7 @@ use crate::catalog::{Catalog, DocMeta, FileMeta, NO_TIME};
 use crate::error::{Interrupt, Result};
 use crate::messages::formats::{SessionHeader, SessionRecord};
 use crate::store::Store;
+use crate::store::project::project_name;
 use crate::text::time::parse_time;
 
 /// Characters of an id that tell most sessions apart.
@@ -166,18 +167,15 @@ pub(super) fn distinct(id: &str) -> &str {
     id.rsplit_once('_').map_or(id, |(_, rest)| rest)
 }
 
-/// The project of a path `sessions/PROJECT/…`, else the last part of the working directory, else the
-/// folder around.
+/// The project of a path `sessions/PROJECT/…`, else that of the working directory, else the folder
+/// around.
 fn project(path: &str, cwd: Option<&str>) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
-    let last =
-        |path: &str| path.split(['/', '\\']).rfind(|part| !part.is_empty()).map(str::to_owned);
+    let of_cwd = || cwd.and_then(project_name).map(str::to_owned);
     match parts[..] {
         ["sessions", project, _, ..] => project.to_owned(),
-        [.., above, _] if above != "sessions" => {
-            cwd.and_then(last).unwrap_or_else(|| above.to_owned())
-        }
-        _ => cwd.and_then(last).unwrap_or_default(),
+        [.., above, _] if above != "sessions" => of_cwd().unwrap_or_else(|| above.to_owned()),
+        _ => of_cwd().unwrap_or_default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::messages::redaction::plausibility::{
-    is_description, is_placeholder, is_uuid, is_version, looks_random,
+    is_description, is_placeholder, is_sign, is_uuid, is_version, looks_random,
 };
 use crate::messages::redaction::table::Table;
 
@@ -68,6 +68,10 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     if is_part || table.not_credentials.contains(&&text[start..end]) {
         return None;
     }
+    let is_pass = text[start..end].eq_ignore_ascii_case("pass");
+    if is_pass && !is_listed(&bytes[..=start]) {
+        return None;
+    }
     let (mut from, binding) = binding(bytes, start, end, name)?;
     let opened = quote(bytes, from);
     let close = opened.map(|(inside, close)| {
@@ -82,7 +86,23 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     let value = Value { text: text.get(from..end)?, quoted, binding, ends_line };
     // a call, or the type of a variable
     let is_code = !quoted && [&b"("[..], b" = "].iter().any(|code| bytes[end..].starts_with(code));
-    (!is_code && is_secret(table, value, name.kind)).then_some(from..end)
+    // `pass: 99.85%`
+    let is_rate = is_pass && !value.text.bytes().any(|byte| byte.is_ascii_alphabetic());
+    (!is_code && !is_rate && is_secret(table, value, name.kind)).then_some(from..end)
+}
+
+/// Whether the `pass` that a text ends in the first letter of stands where a list of credentials has
+/// it: it begins its line, or follows a comma or a slash. In prose it is a verb or a round, and in
+/// capitals the outcome of a test.
+fn is_listed(text: &[u8]) -> bool {
+    let (first, before) = (text[text.len() - 1], &text[..text.len() - 1]);
+    let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'-' | b'*' | b'>');
+    let blanks = before.iter().rev().take(LONGEST_NAME).take_while(blank).count();
+    let listed = matches!(
+        &before[..before.len() - blanks],
+        [] | [.., b'\n' | b',' | b';' | b'/' | b'|'] | [.., b'\\', b'n']
+    );
+    listed && first.is_ascii_alphabetic()
 }
 
 /// How long the value is at the start of a text, before the mark that closes it or, without one,
@@ -278,9 +298,7 @@ fn is_secret(table: &Table, value: Value<'_>, kind: &str) -> bool {
 fn is_password(table: &Table, value: Value<'_>) -> bool {
     let bytes = value.text.as_bytes();
     let has = |wanted: fn(&u8) -> bool| bytes.iter().any(wanted);
-    let sign = has(|byte| {
-        matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'~')
-    });
+    let sign = has(is_sign);
     let (digit, letter) = (has(u8::is_ascii_digit), has(u8::is_ascii_alphabetic));
     let mixed = letter && (digit || sign) || digit && sign;
     if bytes.len() < 6 || !mixed {

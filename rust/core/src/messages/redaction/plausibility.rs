@@ -48,6 +48,11 @@ fn least_entropy(length: usize) -> f64 {
     ((length as f64).log2() * 0.62).min(3.0)
 }
 
+/// Whether a byte is a sign that passwords have and names have not.
+pub(super) fn is_sign(byte: &u8) -> bool {
+    matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'~')
+}
+
 /// Whether a value of no known form looks random: it has digits, and kinds of characters alternate
 /// as they do not in words, names and slugs.
 pub(super) fn looks_random(value: &[u8]) -> bool {

@@ -192,7 +192,9 @@ impl Literals {
             spellings.extend(pairs.map(|(one, two)| format!("{one} {two}")));
         }
         for spelling in spellings {
-            self.add(&spelling, Announced::Name { kind, length: word.len() });
+            // what binds the value is no part of the name
+            let length = word.trim_end_matches(':').len();
+            self.add(&spelling, Announced::Name { kind, length });
         }
     }
 }

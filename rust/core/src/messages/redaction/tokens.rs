@@ -5,13 +5,17 @@ use std::ops::Range;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 
-use crate::messages::redaction::plausibility::{is_placeholder, is_random_body};
+use crate::messages::redaction::plausibility::{is_placeholder, is_random_body, is_sign};
 use crate::messages::redaction::table::Table;
 
 /// The longest form that is told from what follows it.
 const LONGEST: usize = 24 << 10;
 /// The same for a form whose literal stands within it, as that is searched for its start.
 const LONGEST_AROUND: usize = 128;
+/// The shortest value that an option of a client gives as a password, and what is longer than one
+/// that a person chooses.
+const SHORTEST: usize = 4;
+const LONGEST_PASSWORD: usize = 20;
 /// How many lines a token may be broken across.
 const MAX_PIECES: usize = 64;
 /// A line in the middle of a broken token is at least so long, as whoever breaks it fills lines.
@@ -78,8 +82,15 @@ impl TokenForm<'_> {
         // the prefix says nothing of randomness
         let body = value.len().saturating_sub(value.len().min(40) / 4);
         let body = &value.as_bytes()[value.len() - body..];
-        let has_digit = !self.grouped || body.iter().any(u8::is_ascii_digit);
-        ends && starts && has_digit && is_random_body(body) && !is_placeholder(table, value)
+        // a password that a person has chosen may have a sign in place of a digit
+        let is_short = value.len() < LONGEST_PASSWORD;
+        let looked_at = if is_short { value.as_bytes() } else { body };
+        let tells = |byte: &u8| byte.is_ascii_digit() || is_short && is_sign(byte);
+        let has_digit = !self.grouped || looked_at.iter().any(tells);
+        let is_chosen = value.len() >= SHORTEST
+            && !(self.grouped && table.not_passwords.contains(&&*value.to_ascii_lowercase()));
+        let is_random = has_digit && is_random_body(body) && !is_placeholder(table, value);
+        ends && starts && is_chosen && is_random
     }
 }
 

@@ -8,6 +8,7 @@ use crate::files::walk::Walk;
 use crate::messages::formats::SessionHeader;
 use crate::messages::redaction::redact_text;
 use crate::store::Store;
+use crate::store::project::project_name;
 use crate::text::time::{day_in_words, parse_time};
 
 /// The folder that all sessions are in.
@@ -74,18 +75,11 @@ pub(super) fn beside_parent(
     std::iter::once(first).chain((2..10_000).map(move |number| format!("{stem}-{number}")))
 }
 
-/// Returns the name of the project that a session belongs to: the last part of its working
-/// directory, else the host.
+/// Returns the name of the project that a session belongs to, by its working directory, else the
+/// host.
 pub(super) fn project(header: &SessionHeader) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in header.cwd.as_deref().unwrap_or_default().split(['/', '\\']) {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    let named = parts.last().map(|name| safe(&redact_text(name), MAX_PROJECT));
+    let named = project_name(header.cwd.as_deref().unwrap_or_default());
+    let named = named.map(|name| safe(&redact_text(name), MAX_PROJECT));
     let fallback = || Some(safe(&header.host, MAX_PROJECT)).filter(|name| !name.is_empty());
     let named = named.filter(|name| !name.is_empty()).or_else(fallback);
     named.unwrap_or_else(|| "other".to_owned())

@@ -138,11 +138,16 @@ impl Listing<'_> {
             self.sources.push(Source::File { path: absolute(path), is_named: false });
         }
         if !found && is_named {
-            let shown = paths.first().map(|path| path.to_string_lossy().into_owned());
+            let of_now = folder.database_path(variable).map(absolute);
+            let shown = of_now.as_ref().or(paths.first()).map(|path| path.to_string_lossy());
+            let older = paths.first().filter(|_| of_now.is_some());
+            let older = older.map(|path| format!(", nor in {}", path.display()));
             let variables: Vec<&str> = folder.variables.iter().map(|named| named.0).collect();
             let why = format!(
-                "{name} keeps no sessions there; set {} or name the folder",
-                variables.join(" or ")
+                "{name} keeps no sessions there{}; set {} or name the {}",
+                older.unwrap_or_default(),
+                variables.join(" or "),
+                if of_now.is_some() { "database" } else { "folder" }
             );
             self.report.skip(&shown.unwrap_or_default(), &why);
         }
