@@ -80,26 +80,6 @@ def test_search(shell: Shell) -> None:
     assert shell.json("search", "zebra", code=1)["hits"] == []
 
 
-def test_search_says_until_when_a_statement_was_true(shell: Shell) -> None:
-    past = "- ~~User lives in Berlin~~ <!-- META: since=2026-02-24 until=2026-11-01 -->"
-    now = "- User lives in Lisbon <!-- 2026-11-02 -->"
-    (shell.root / "MEMORY.md").write_text(f"---\nunit: item\n---\n# Memory\n\n{past}\n{now}\n")
-    out = shell("search", "lives")
-    assert "~~" not in out
-    assert "<!--" not in out
-    holds, ended = shell.json("search", "lives")["hits"]
-    assert holds["snippet"] == "- User lives in Lisbon"
-    assert (holds["until"], holds["ended"]) == (None, False)
-    assert ended["snippet"] == "- User lives in Berlin (until 2026-11-01)"
-    assert (ended["text"].rstrip(), ended["until"], ended["ended"]) == (past, "2026-11-01", True)
-    assert out.index(holds["snippet"]) < out.index(ended["snippet"])
-    (only,) = shell.json("search", "lives Berlin", "-m1")["hits"]
-    assert only["ended"]
-    (only,) = shell.json("search", "user lives", "-m1")["hits"]
-    assert not only["ended"]
-    assert "× 0.7 = it no longer holds" in shell("explain", "lives", "MEMORY.md#L6")
-
-
 def test_search_filters(shell: Shell) -> None:
     messages = ("--source", "message", "--unit", "message")
 

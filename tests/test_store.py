@@ -561,3 +561,16 @@ def test_a_comment_above_sections_is_found_with_them(store: commonplace.Store) -
     store.write("bare.md", head)
     assert store.search("matcha", prefix="bare.md")[0].citation == "bare.md#L5"
     assert not store.verify().differences
+
+
+def test_a_statement_that_no_longer_holds_is_shown_so_behind_what_holds(store: Store) -> None:
+    past = "- ~~User lives in Berlin~~ <!-- META: since=2026-02-24 until=2026-11-01 -->"
+    now = "- User lives in Lisbon <!-- 2026-11-02 -->"
+    store.write("MEMORY.md", f"---\nunit: item\n---\n# Memory\n\n{past}\n{now}\n")
+    holds, ended = store.search("lives")
+    assert (holds.snippet, holds.until, holds.ended) == ("- User lives in Lisbon", None, False)
+    assert ended.snippet == "- User lives in Berlin (until 2026-11-01)"
+    assert (ended.text.rstrip(), ended.until, ended.ended) == (past, "2026-11-01", True)
+    assert [hit.ended for hit in store.search("user lives", 1)] == [False]
+    assert [hit.ended for hit in store.search("lives Berlin", 1)] == [True]
+    assert "× 0.7 = it no longer holds" in str(store.explain("lives", ended.citation))
