@@ -69,6 +69,11 @@ fn whole_term(whole: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>))
     }
 }
 
+/// Says whether a folded word counts for the length of a field.
+pub fn has_length(word: &str) -> bool {
+    !is_stop_word(word)
+}
+
 fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     let mut folded = fold(word);
     let apostrophes = match folded.is_ascii() {
@@ -82,7 +87,7 @@ fn word_term(word: &str, range: Range<usize>, emit: &mut impl FnMut(Term<'_>)) {
     if text.is_empty() {
         return;
     }
-    let (form, counts) = (TermForm::Word, !is_stop_word(text));
+    let (form, counts) = (TermForm::Word, has_length(text));
     emit(Term { text, spelled: word, form, range, counts });
 }
 

@@ -296,20 +296,32 @@ impl Lexicon {
             self.slots.begin();
         }
         let mut counted = std::mem::take(&mut self.text);
-        self.count(text, &mut counted);
+        self.count(text, &mut counted, None);
         self.text = counted;
     }
 
     /// Does the same for a text that other documents have too: it is counted once and kept in
     /// `counted`, which is for this text and this lexicon alone.
     pub fn add_shared(&mut self, field: Field, text: &str, counted: &mut CountedText) {
-        self.count_shared(text, counted);
+        self.count_shared(text, counted, None);
+        self.document.add(field, counted);
+    }
+
+    /// Does the same, but of the words that do not pass the filter it may add the length alone.
+    pub(crate) fn add_matching(
+        &mut self,
+        field: Field,
+        text: &str,
+        counted: &mut CountedText,
+        filter: &PrefixFilter,
+    ) {
+        self.count_shared(text, counted, Some(filter));
         self.document.add(field, counted);
     }
 
     /// Adds only the length of such a text.
     pub(crate) fn add_length(&mut self, field: Field, text: &str, counted: &mut CountedText) {
-        self.count_shared(text, counted);
+        self.count_shared(text, counted, None);
         self.document.add_length(field, counted);
     }
 
@@ -324,17 +336,22 @@ impl Lexicon {
     ) {
         // of syllables, also those that follow each other are terms
         if counted.language == Some(self.language) || self.language.writes_syllables() {
-            return self.add_shared(field, text, counted);
+            return self.add_matching(field, text, counted, filter);
         }
         filter.spans(text).for_each(|span| self.add(field, &text[span]));
     }
 
-    fn count_shared(&mut self, text: &str, counted: &mut CountedText) {
+    fn count_shared(
+        &mut self,
+        text: &str,
+        counted: &mut CountedText,
+        filter: Option<&PrefixFilter>,
+    ) {
         if counted.language != Some(self.language) {
             self.end_field();
             counted.clear();
             self.slots.begin();
-            self.count(text, counted);
+            self.count(text, counted, filter);
             counted.language = Some(self.language);
         }
     }
@@ -348,17 +365,19 @@ impl Lexicon {
     }
 
     /// Counts the words of a text, or of a piece of it.
-    fn count(&mut self, text: &str, counted: &mut CountedText) {
+    fn count(&mut self, text: &str, counted: &mut CountedText, filter: Option<&PrefixFilter>) {
+        // only of such a chunk as `is_ruled_out` takes is it known what it adds to the length
+        let filter = filter.filter(|_| self.language == LanguageId::BY_WORD);
         let before = counted.words.len();
         self.previous = None;
         let mut lookups = std::mem::take(&mut self.spare_lookups);
         segmentation::spans(text, &mut |span| {
             lookups.push(self.cache.prefetch(text, span));
             if lookups.len() == CHUNKS_AHEAD {
-                self.count_chunks(text, &mut lookups, counted);
+                self.count_chunks(text, &mut lookups, counted, filter);
             }
         });
-        self.count_chunks(text, &mut lookups, counted);
+        self.count_chunks(text, &mut lookups, counted, filter);
         self.spare_lookups = lookups;
         counted.set_concepts(before, self.entries.all());
     }
@@ -372,17 +391,28 @@ impl Lexicon {
         text: &str,
         lookups: &mut Vec<ChunkLookup>,
         counted: &mut CountedText,
+        filter: Option<&PrefixFilter>,
     ) {
         let CountedText { words: counts, length, votes, .. } = counted;
         let mut words = std::mem::take(&mut self.spare_words);
         for lookup in lookups.drain(..) {
             let before = words.len();
+            let chunk = &text[lookup.span.clone()];
+            if filter.is_some_and(|filter| is_ruled_out(chunk, filter)) {
+                let (terms, vote): (u32, _) = match self.cache.get_short(&lookup) {
+                    Some(tokens) => (tokens.length.into(), tokens.vote),
+                    None => (tokens::has_length(chunk).into(), vote_of(chunk)),
+                };
+                *length += terms;
+                votes.add(vote, 1);
+                continue;
+            }
             let (terms, vote) = match self.cache.get(text, &lookup) {
                 Some(tokens) => {
                     words.extend_from_slice(self.cache.words(&tokens));
                     (tokens.length.into(), tokens.vote)
                 }
-                None => self.tokenize(&text[lookup.span], &mut words),
+                None => self.tokenize(chunk, &mut words),
             };
             *length += terms;
             votes.add(vote, 1);
@@ -576,6 +606,12 @@ impl Lexicon {
             + self.other_caches.values().map(TokenCache::bytes).sum::<usize>()
             + self.slots.bytes()
     }
+}
+
+/// Says whether a chunk is certainly one word that does not pass a filter.
+fn is_ruled_out(chunk: &str, filter: &PrefixFilter) -> bool {
+    let bytes = chunk.as_bytes();
+    bytes.iter().all(u8::is_ascii_lowercase) && !filter.may_match(bytes)
 }
 
 /// Returns the variant of some counts of a concept, with its term frequency in the body and in the

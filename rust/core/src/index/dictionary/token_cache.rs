@@ -72,16 +72,18 @@ impl TokenCache {
     /// Returns the tokens of a chunk of a text, if they are cached.
     #[inline]
     pub fn get(&mut self, text: &str, lookup: &ChunkLookup) -> Option<CachedTokens> {
-        let ChunkLookup { span, key } = lookup;
-        let Some(key) = *key else { return self.get_long(&text[span.clone()]) };
-        match self.short.get(slot(key)) {
-            Some(chunk) if chunk.key == key => Some(chunk.tokens),
-            _ => {
-                let tokens = self.get_long(&text[span.clone()])?;
-                self.insert_short(key, tokens);
-                Some(tokens)
-            }
-        }
+        self.get_short(lookup).or_else(|| {
+            let tokens = self.get_long(&text[lookup.span.clone()])?;
+            lookup.key.into_iter().for_each(|key| self.insert_short(key, tokens));
+            Some(tokens)
+        })
+    }
+
+    /// Returns the tokens of a short chunk that was read lately.
+    #[inline]
+    pub fn get_short(&self, lookup: &ChunkLookup) -> Option<CachedTokens> {
+        let key = lookup.key?;
+        self.short.get(slot(key)).filter(|chunk| chunk.key == key).map(|chunk| chunk.tokens)
     }
 
     fn get_long(&self, chunk: &str) -> Option<CachedTokens> {

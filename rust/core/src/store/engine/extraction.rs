@@ -204,10 +204,15 @@ impl Collector<'_> {
             };
             let counted = &mut *counted.borrow_mut();
             match self.kept {
-                _ if field != Field::Context => self.lexicon.add_shared(field, text, counted),
-                _ if self.each.is_some() => self.lexicon.add_length(field, text, counted),
-                KeptWords::Asked(AskedWords { filter: Some(filter), .. }) if is_length_known => {
-                    self.lexicon.add_filtered(field, text, counted, filter);
+                _ if self.each.is_some() && field == Field::Context => {
+                    self.lexicon.add_length(field, text, counted);
+                }
+                KeptWords::Asked(AskedWords { filter: Some(filter), .. }) => {
+                    let is_known = field == Field::Context && is_length_known;
+                    match is_known {
+                        true => self.lexicon.add_filtered(field, text, counted, filter),
+                        false => self.lexicon.add_matching(field, text, counted, filter),
+                    }
                 }
                 _ => self.lexicon.add_shared(field, text, counted),
             }
