@@ -1,4 +1,4 @@
-"""The archive beside a store: what is moved, found, changed, forgotten; and what crashes leave."""
+"""The archive beside a store: what is moved, found, changed and forgotten."""
 
 from __future__ import annotations
 
@@ -14,44 +14,15 @@ import pytest
 import tantivy
 
 import commonplace
-from commonplace import QueryError, Store, cli
+from commonplace import QueryError, cli
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.engines import archive_index
 from commonplace.engines.archive import ArchiveEngine
 from commonplace.engines.archive_index import ArchiveIndex
-from commonplace.engines.archive_list import VERSION
-from commonplace.engines.row_reader import RowReader
 from commonplace.errors import CommonplaceError
 from commonplace.recall import HybridSearch
+from tests.archive.helpers import ARCHIVES, KILLED, NEW, OLD, found, line
 from tests.test_refuse import run_with_mounts
-
-OLD, NEW = "sessions/p/2025-01-01-old/messages.jsonl", "sessions/p/2026-01-01-new/messages.jsonl"
-
-
-def line(text: str, session: str, day: str, role: str = "user") -> str:
-    """Return a message."""
-    fields = {"role": role, "content": text, "session": session, "timestamp": f"{day}T08:00:00Z"}
-    return json.dumps(fields) + "\n"
-
-
-@pytest.fixture
-def memory(root: Path) -> Path:
-    """Return a root with a note, an old session and a new one."""
-    for path, session, day in ((OLD, "old", "2025-01-01"), (NEW, "new", "2026-01-01")):
-        at = root / path
-        at.parent.mkdir(parents=True)
-        at.write_text(
-            line("Where is the kettle?", session, day)
-            + line(f"The {session} kettle is by the river.", session, day, "assistant")
-            + line("And the tea?", session, day)
-        )
-    (root / "tea.md").write_text("# Tea\n\nGreen tea.\n")
-    return root
-
-
-def found(store: Store, query: str, **fields: object) -> list[tuple[str, bool]]:
-    """Return citation of each hit, and whether it comes from the archive."""
-    return [(hit.citation, hit.archived) for hit in store.search(query, **fields)]  # type: ignore[call-overload]
 
 
 def test_old_sessions_are_archived_and_found_as_before(memory: Path) -> None:
@@ -120,6 +91,17 @@ def test_where_to_look_by_meaning(memory: Path) -> None:
         assert {hit.path for hit in store.search("kettle", meaning=True, archive="only")} == {OLD}
         with pytest.raises(ValueError, match="archive is"):
             store.search("tea", meaning=True, archive="perhaps")  # type: ignore[call-overload]
+
+
+def test_archived_words_are_highlighted_in_their_language(memory: Path) -> None:
+    said = "Die Häuser der Stadt sind nicht groß."
+    (memory / OLD).write_text(line(said, "old", "2025-01-01"))
+    with commonplace.open(memory) as store:
+        before = store.search("kleines Haus")[0].highlights
+        assert [said[a:b] for a, b in before] == ["Häuser"]
+        store.archive(older="2025-06-01")
+        hit = store.search("kleines Haus")[0]
+        assert (hit.archived, hit.highlights) == (True, before)
 
 
 def test_the_oldest_are_archived_until_few_enough_bytes_are_left(memory: Path) -> None:
@@ -241,129 +223,6 @@ def test_opening_reads_nothing_of_archived_files(memory: Path) -> None:
     assert len(written) == 1
 
 
-@pytest.mark.parametrize("loss", ["torn", "gone", "empty"])
-def test_a_damaged_index_is_made_again(memory: Path, loss: str) -> None:
-    with commonplace.open(memory) as store:
-        before = [(path, path.startswith(OLD)) for path, _ in found(store, "kettle")]
-    # by another process, for this one would still have it mapped
-    subprocess.run([sys.executable, "-c", ARCHIVES, memory, "old"], check=True, timeout=60)
-    folder = memory / ".commonplace/archive/index"
-    for file in folder.iterdir():
-        if loss == "gone":
-            file.unlink()
-        elif loss == "empty" and file.name == "meta.json":
-            file.write_text("")
-        elif file.suffix in {".store", ".term", ".idx", ".fast"}:
-            file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    with commonplace.open(memory) as store:
-        assert found(store, "kettle") == before
-
-
-ARCHIVES = """
-import commonplace, sys
-with commonplace.open(sys.argv[1]) as store:
-    store.archive(sessions=sys.argv[2:])
-"""
-KILLED = """
-import os, sys
-import commonplace
-from commonplace.engines.archive import ArchiveEngine as Engine
-from commonplace.engines.archive_list import ArchiveList
-
-at, steps = int(sys.argv[2]), [0]
-def dies(method):
-    def wrapped(*given, **named):
-        steps[0] += 1
-        if steps[0] == at:
-            os._exit(9)
-        done = method(*given, **named)
-        steps[0] += 1
-        if steps[0] == at:
-            os._exit(9)
-        return done
-    return wrapped
-
-for owner, name in (
-    (Engine, "_take"), (Engine, "commit"), (ArchiveList, "write"), (Engine, "refresh")
-):
-    setattr(owner, name, dies(getattr(owner, name)))
-with commonplace.open(sys.argv[1]) as store:
-    if "rebuild" in sys.argv:
-        store.search("kettle")
-        steps[0] = 0
-        store.rebuild_archive()
-    else:
-        store.archive(older="2027-01-01")
-"""
-
-
-@pytest.mark.parametrize("at", range(1, 13))
-def test_a_killed_move_leaves_each_message_in_one_of_the_two(memory: Path, at: int) -> None:
-    with commonplace.open(memory) as store:
-        before = sorted(path for path, _ in found(store, "kettle tea river", limit=30))
-    done = subprocess.run([sys.executable, "-c", KILLED, memory, str(at)], check=False, timeout=60)
-    assert done.returncode in (0, 9)
-    with commonplace.open(memory) as store:
-        assert sorted(path for path, _ in found(store, "kettle tea river", limit=30)) == before
-        store.archive(older="2027-01-01")
-        assert sorted(path for path, _ in found(store, "kettle tea river", limit=30)) == before
-        assert store.status().archived == 2
-
-
-@pytest.mark.parametrize("at", range(1, 13))
-def test_a_killed_rebuild_is_begun_again(memory: Path, at: int) -> None:
-    with commonplace.open(memory) as store:
-        store.archive(sessions=["old", "new"])
-        before = found(store, "kettle tea river", limit=30)
-    killed = [sys.executable, "-c", KILLED, str(memory), str(at), "rebuild"]
-    assert subprocess.run(killed, check=False, timeout=60).returncode in (0, 9)
-    with commonplace.open(memory) as store:
-        assert found(store, "kettle tea river", limit=30) == before
-        assert store.status().archived == 2
-
-
-def test_a_rebuild_that_fails_is_begun_again_by_the_next_search(
-    memory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_given: object) -> None:
-        raise KeyboardInterrupt
-
-    with commonplace.open(memory) as store:
-        store.archive(sessions=["old", "new"])
-        before = found(store, "kettle tea")
-        with monkeypatch.context() as patched:
-            patched.setattr(ArchiveEngine, "_take", fails)
-            with pytest.raises(KeyboardInterrupt):
-                store.rebuild_archive()
-        assert found(store, "kettle tea") == before
-
-
-def test_a_rebuilt_index_has_no_deleted_rows(memory: Path) -> None:
-    with commonplace.open(memory) as store:
-        store.archive(sessions=["old", "new"])
-        store.restore_archived(["old"])
-        listed = memory / ".commonplace/archive/files.json"
-        assert json.loads(listed.read_text())["deleted"] is True
-        store.rebuild_archive()
-        # so names are counted without looking at each row
-        assert json.loads(listed.read_text())["deleted"] is False
-        assert {one.partition("#")[0] for one, archived in found(store, "kettle") if archived} == {
-            NEW
-        }
-
-
-def test_two_processes_share_the_archive(memory: Path) -> None:
-    with commonplace.open(memory) as store:
-        store.search("kettle")
-        both = [
-            subprocess.Popen([sys.executable, "-c", ARCHIVES, memory, name])
-            for name in ("old", "new")
-        ]
-        assert [one.wait(60) for one in both] == [0, 0]
-        assert {archived for _, archived in found(store, "kettle")} == {True}
-        assert store.status().archived == 2
-
-
 def test_without_tantivy_the_error_says_what_to_install(
     memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,76 +233,6 @@ def test_without_tantivy_the_error_says_what_to_install(
         with pytest.raises(CommonplaceError, match=r"commonplace\[archive\].*--archive no"):
             store.search("kettle")
         assert len(store.search("kettle", archive="no")) == 2
-
-
-NO_LISTS = [
-    "{",
-    "[]",
-    "null",
-    '{"version": 1, "files": []}',
-    '{"version": 1, "files": {"a": 5}}',
-    json.dumps({"version": 1, "files": {OLD: {"id": 1, "messages": 3}}}),
-]
-FILE = {
-    "id": 1, "size": 0, "mtime_ns": 0, "messages": 3, "fields": {}, "lengths": {}, "summary": "",
-    "first": None, "last": None,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", NO_LISTS)
-def test_a_list_that_is_no_list_archives_nothing(memory: Path, text: str) -> None:
-    with commonplace.open(memory) as store:
-        before = [(hit.citation, hit.score) for hit in store.search("kettle")]
-        store.archive(sessions=["old"])
-        (memory / ".commonplace/archive/files.json").write_text(text)
-        assert {archived for _, archived in found(store, "kettle")} == {False}
-        # what is left in the archive does not count
-        assert [(hit.citation, hit.score) for hit in store.search("kettle")] == before
-        store.archive(sessions=["old"])
-        assert {archived for _, archived in found(store, "kettle old")} == {False, True}
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"messages": -3}, {"lengths": {"body": "x"}}, {"fields": None}, {"id": 2}]
-)
-@pytest.mark.parametrize("has_index", [True, False])
-def test_messages_of_a_damaged_list_are_found(
-    memory: Path, wrong: dict[str, object], *, has_index: bool
-) -> None:
-    listed = memory / ".commonplace/archive/files.json"
-    with commonplace.open(memory) as store:
-        before = [(hit.citation, hit.score) for hit in store.search("kettle")]
-        store.archive(sessions=["old", "new"])
-    files = {}
-    for number, path in enumerate((OLD, NEW), 1):
-        stat = (memory / path).stat()
-        files[path] = FILE | {"id": number, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
-    files[OLD] |= wrong
-    known = {"version": VERSION, "next": 3, "unfinished": False, "files": files}
-    listed.write_text(json.dumps(known))
-    if not has_index:
-        shutil.rmtree(listed.parent / "index")
-    with commonplace.open(memory) as store:
-        assert [(hit.citation, hit.score) for hit in store.search("kettle")] == before
-
-
-def test_a_file_that_cannot_be_read_leaves_a_rebuilt_archive(
-    memory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with commonplace.open(memory) as store:
-        store.archive(sessions=["old", "new"])
-
-        stamp = RowReader._stamp
-
-        def fails(reader: RowReader) -> tuple[int, int]:
-            if reader.path == OLD:
-                raise commonplace.StorageError("an input or output error")
-            return stamp(reader)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(RowReader, "_stamp", fails)
-            assert store.rebuild_archive().sessions == [NEW]
-        assert {archived for _, archived in found(store, "kettle")} == {False, True}
 
 
 def test_the_command(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
