@@ -102,6 +102,7 @@ def test_a_veto_reaches_no_further_than_it_says() -> None:
     text = "I prefer tabs. Please don't save my phone number 555-1234. I live in Oslo."
     assert [one.kept for one in extract([("user", text)])] == [True, False, True]
     assert kept("don't forget that i'm vegan")
+    assert kept("i live in oslo dont forget")
     assert not kept("off the record. i'm looking for a new job. i hate my boss")
 
 

@@ -53,7 +53,7 @@ MOST_SENTENCES = 4
 ALLOWANCE_OF_RULE = 0.5
 # The opposite of a request not to keep
 ASKS_TO_KEEP = re.compile(
-    r"\b(?:don't|do not|never) forget\b|\bremember (?:that|this|me|my|i)\b"
+    r"\b(?:don['’]?t|do not|never) forget\b|\bremember (?:that|this|me|my|i)\b"
     r"|别忘|(?<![不别用])(?:记住|记得)",
     re.IGNORECASE,
 )
