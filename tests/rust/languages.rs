@@ -76,6 +76,26 @@ fn an_inflected_query_finds_the_inflected_text() {
 }
 
 #[test]
+fn words_are_highlighted_as_their_text_is_read() {
+    let (memory, store) = world();
+    // which has the stem of "Haus" in German, but not in English
+    memory.put("plain.md", "At the bar in Hausen we had a Haus beer.\n");
+    let shown = |query: &str, path: &str| -> Vec<String> {
+        let answer = ask(&store, query);
+        let hit = answer.hits.iter().find(|hit| hit.path == path).unwrap();
+        let passage = hit.passage();
+        let chars: Vec<char> = passage.snippet.chars().collect();
+        let cut = |&(start, end): &(usize, usize)| chars[start..end].iter().collect();
+        passage.highlights.iter().map(cut).collect()
+    };
+    assert_eq!(shown("Haus", "de.md"), ["Häuser"]);
+    assert_eq!(shown("hôpitaux", "fr.md"), ["L’hôpital"]);
+    assert_eq!(shown("öğrencilerden", "tr.md"), ["Öğrenciler"]);
+    assert_eq!(shown("Häuser Haus", "plain.md"), ["Haus"]);
+    assert_eq!(shown("universities", "en.md"), ["universities"]);
+}
+
+#[test]
 fn what_is_read_in_a_language_is_found_by_every_operator() {
     let (_memory, store) = world();
     for (query, path) in [

@@ -521,7 +521,7 @@ impl Document {
         let mut votes = Votes::default();
         for FieldText { text, .. } in input.fields.iter().filter(|one| one.field != Field::Context)
         {
-            segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk), 1));
+            segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk)));
         }
         document.language = votes.language(DOCUMENT_MARGIN, |_| true);
         for FieldText { field, text, .. } in &input.fields {

@@ -7,7 +7,7 @@
 use std::io::Read as _;
 
 use rustc_hash::FxHashMap;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::catalog::{Catalog, FileMeta};
 use crate::error::{Error, Result};
@@ -65,10 +65,11 @@ impl ArchivedFiles {
                 read.map_err(|error| Error::io("read", format!("{OWN}/{LIST}"), error))?;
             }
         }
-        let list: Value = serde_json::from_str(&text).unwrap_or_default();
-        let files = list["files"].as_object().into_iter().flatten();
-        let files = files.filter_map(|(path, file)| Some((path.clone(), archived_file(file)?)));
-        let has_others = ["deleted", "unfinished"].into_iter().any(|name| list[name] == true);
+        let list = fields(&text);
+        let is_true = |name: &str| list.get(name).is_some_and(|value| value.get() == "true");
+        let has_others = is_true("deleted") || is_true("unfinished");
+        let files = list.get("files").map(|files| fields(files.get())).unwrap_or_default();
+        let files = files.into_iter().filter_map(|(path, file)| Some((path, archived_file(file)?)));
         let files: FxHashMap<String, ArchivedFile> = files.collect();
         let paths = files.iter().map(|(path, file)| (file.id, path.clone())).collect();
         Ok(Self { stamp, files, paths, has_others })
@@ -157,14 +158,22 @@ impl Catalog {
     }
 }
 
-fn archived_file(file: &Value) -> Option<ArchivedFile> {
-    let time = |field: &str| file[field].as_i64();
+/// Returns the fields of an object, unparsed: most of a list of ten thousand files is not needed
+/// here. Of what is no object there is none.
+fn fields(json: &str) -> FxHashMap<String, &RawValue> {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+fn archived_file(file: &RawValue) -> Option<ArchivedFile> {
+    let fields = fields(file.get());
+    let text = |field: &str| fields.get(field).map(|value| value.get());
+    let time = |field: &str| serde_json::from_str(text(field)?).ok();
     Some(ArchivedFile {
-        size: file["size"].as_u64()?,
-        mtime_ns: file["mtime_ns"].as_i64()?,
-        id: file["id"].as_u64()?,
-        messages: usize::try_from(file["messages"].as_u64()?).ok()?,
-        summary: file["summary"].as_str()?.to_owned(),
+        size: serde_json::from_str(text("size")?).ok()?,
+        mtime_ns: serde_json::from_str(text("mtime_ns")?).ok()?,
+        id: serde_json::from_str(text("id")?).ok()?,
+        messages: serde_json::from_str(text("messages")?).ok()?,
+        summary: serde_json::from_str(text("summary")?).ok()?,
         times: [time("first"), time("last")],
     })
 }

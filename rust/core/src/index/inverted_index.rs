@@ -287,6 +287,26 @@ impl InvertedIndex {
         LanguageId::all().filter(is_held).collect()
     }
 
+    /// Returns which of some languages each document is read in; if none, each word by itself.
+    pub fn languages_of(
+        &self,
+        documents: impl Iterator<Item = u32> + Clone,
+        among: impl Iterator<Item = LanguageId>,
+    ) -> Vec<LanguageId> {
+        let mut languages: Vec<_> = documents.clone().map(|_| LanguageId::BY_WORD).collect();
+        for language in among {
+            let word = self.lexicon.words.get(language.marker());
+            let Some(word) = word else { continue };
+            let list = self.posting_list(self.entry(word).concept);
+            for (told, document) in languages.iter_mut().zip(documents.clone()) {
+                if list.find(document).is_some() {
+                    *told = language;
+                }
+            }
+        }
+        languages
+    }
+
     /// Returns the document frequencies of a word.
     pub fn word_doc_freqs(&self, word: u32) -> WordDocFreqs {
         let freqs = self.word_doc_freqs.get(word as usize).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::index::inverted_index::InvertedIndex;
 use crate::search::query::{Atom, MAX_TERMS, Query};
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
-use crate::text::language::readings::{Reading, bare};
+use crate::text::language::readings::bare;
 use crate::text::query_terms::{language_of, query_terms};
 use crate::text::question::{asks_when, is_about_asker};
 
@@ -92,7 +92,7 @@ fn add_words(
     for term in &terms {
         let idf = formula.idf(scorer.add_term(term));
         result.terms.add(&term.text, idf);
-        let read = term.readings.iter().map(Reading::stem);
+        let read = term.readings.iter().map(|reading| reading.stem());
         term.stem.as_deref().into_iter().chain(read).for_each(|stem| result.terms.add(stem, idf));
     }
     result.terms.read_in(languages);

@@ -20,3 +20,13 @@ pub struct SearchResult {
     /// Concepts whose posting lists were opened.
     pub concepts: Vec<u32>,
 }
+
+impl SearchResult {
+    /// Returns the document that is shown of each hit: of a turn it can be another than was found.
+    pub fn shown(&self) -> impl Iterator<Item = u32> + Clone {
+        self.ranked.iter().enumerate().map(|(at, scored)| {
+            let turn = self.turns.get(at).and_then(Option::as_ref);
+            turn.map_or(scored.document, |turn| turn.shown)
+        })
+    }
+}

@@ -31,19 +31,20 @@ impl DocumentReader<'_> {
 
     /// Returns whether any term stands in what is indexed of a hit.
     fn holds_any(&mut self, doc: &DocMeta, hit: &Hit, terms: &SnippetTerms) -> bool {
-        if terms.occur_in(&hit.text) || terms.occur_in(&hit.path) {
+        let occur_in = |text: &str| terms.occur_in(text, hit.language);
+        if occur_in(&hit.text) || occur_in(&hit.path) {
             return true;
         }
         let Some(message) = &hit.message else {
-            return hit.heading.iter().any(|heading| terms.occur_in(heading));
+            return hit.heading.iter().any(|heading| occur_in(heading));
         };
         let speaker = message.name.as_deref().unwrap_or(&message.role);
         let time = message.time.as_deref().unwrap_or_default();
         let day = message.timestamp_ms.map(day_in_words).unwrap_or_default();
-        [speaker, time, &day].into_iter().any(|text| terms.occur_in(text))
+        [speaker, time, &day].into_iter().any(occur_in)
             || [-1, 1].into_iter().any(|step| {
                 let beside = self.neighbour(doc, step).and_then(|doc| self.message(&doc));
-                beside.is_some_and(|message| terms.occur_in(&message.text))
+                beside.is_some_and(|message| occur_in(&message.text))
             })
     }
 

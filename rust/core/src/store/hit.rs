@@ -11,6 +11,7 @@ use crate::filter::FilterFields;
 use crate::messages::message::Message;
 use crate::store::Freshness;
 use crate::text::encoding::line_of;
+use crate::text::language::readings::LanguageId;
 use crate::text::metadata::after_meta_comment;
 use crate::text::section::TRAIL;
 use crate::text::snippet::snippet;
@@ -69,6 +70,8 @@ pub struct Hit {
     pub turn: Option<TurnHit>,
     /// Whether it comes from the archive.
     pub archived: bool,
+    /// The language that its words are read in, to show which match.
+    pub(super) language: LanguageId,
     pub(super) terms: Arc<SnippetTerms>,
     pub(super) passage: OnceLock<Passage>,
 }
@@ -137,9 +140,15 @@ impl Hit {
             category: Some(label(doc.category)).filter(|c| !c.is_empty()).map(str::to_owned),
             turn: None,
             archived: false,
+            language: LanguageId::BY_WORD,
             terms: terms.clone(),
             passage: OnceLock::new(),
         }
+    }
+
+    /// Sets the language that its words are read in.
+    pub(super) fn read_in(self, language: LanguageId) -> Self {
+        Self { language, ..self }
     }
 
     /// Makes the hit of a turn, of which this is the message that is shown.
@@ -192,7 +201,7 @@ impl Hit {
                 Some(statement) => statement.shown(),
                 None => self.text[from..].into(),
             };
-            let mut found = snippet(&shown, &self.terms, SNIPPET_CHARS);
+            let mut found = snippet(&shown, self.language, &self.terms, SNIPPET_CHARS);
             found.text += &statement.map(|statement| statement.note()).unwrap_or_default();
             let line = match (&self.turn, &self.message) {
                 (Some(turn), _) => turn.line,

@@ -214,6 +214,7 @@ impl Store {
                 _ => (request.limit, Unit::Message).into(),
             };
             let found = search(catalog, expander, query, filter, wanted, &mut text, interrupt)?;
+            let languages = catalog.index.languages_of(found.shown(), found.terms.languages());
             let terms = Arc::new(found.terms);
             for (at, scored) in found.ranked.iter().enumerate() {
                 if interrupt() {
@@ -225,14 +226,17 @@ impl Store {
                     None => reader.hit(scored, &terms),
                 };
                 let Some(hit) = hit else { continue };
+                let hit = hit.read_in(languages[at]);
                 // a turn may be found by another message than is shown
                 let document = turn.map_or(scored.document, |turn| turn.shown);
                 let mut is_evident =
                     catalog.is_verified(&hit.path) || reader.has_evidence(document, &hit, &terms);
                 if !is_evident && document != scored.document {
-                    let found_by = reader.hit(scored, &terms);
-                    is_evident = found_by
-                        .is_some_and(|hit| reader.has_evidence(scored.document, &hit, &terms));
+                    let found_by = std::iter::once(scored.document);
+                    let language = catalog.index.languages_of(found_by, terms.languages())[0];
+                    let hit = reader.hit(scored, &terms).map(|hit| hit.read_in(language));
+                    is_evident =
+                        hit.is_some_and(|hit| reader.has_evidence(scored.document, &hit, &terms));
                 }
                 let document = scored.document;
                 if !is_evident {

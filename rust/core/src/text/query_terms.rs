@@ -1,11 +1,13 @@
 //! Query terms: tokens of a query with weights, without stop words.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::text::language::detection::{QUERY_MARGIN, Votes, vote_of};
 use crate::text::language::readings::{LanguageId, Reading, prefix_of};
+use crate::text::language::stems::readings;
 use crate::text::language::{is_proper_noun, is_stop_run, is_stop_word, longest_stop_run};
 use crate::text::segmentation;
 use crate::text::tokens::{Term, TermForm, terms};
@@ -18,7 +20,7 @@ pub struct QueryTerm {
     /// Its stem, when it has one.
     pub stem: Option<String>,
     /// What else it is, as a word of each language that it is read in.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<Arc<Reading>>,
     /// The term for all words that begin like it, when it is read by itself; of two syllables that
     /// follow each other their term.
     pub prefix: Option<String>,
@@ -92,7 +94,7 @@ pub fn language_of(texts: &[(&str, f32)], languages: &[LanguageId]) -> LanguageI
     let mut votes = Votes::default();
     if !languages.is_empty() {
         for (text, _) in texts.iter().filter(|(_, weight)| *weight >= 1.0) {
-            segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk), 1));
+            segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk)));
         }
     }
     votes.language(QUERY_MARGIN, |language| languages.contains(&language))
@@ -116,13 +118,12 @@ impl<'l, S: Fn(&str) -> Option<String>> TermCollector<'l, S> {
         let spelled = if self.languages.is_empty() { term.text } else { term.spelled };
         let place = *self.places.entry((term.form, spelled.to_lowercase())).or_insert(next);
         if place == next {
-            let read = |language: &LanguageId| language.read(term.spelled);
-            let languages = self.languages.iter().filter(|_| term.form == TermForm::Word);
+            let is_word = term.form == TermForm::Word;
             self.terms.push(QueryTerm {
                 text: term.text.to_owned(),
                 stem: (self.stem)(term.text),
-                readings: languages.filter_map(read).collect(),
-                prefix: if term.form == TermForm::Word { prefix_of(term.text) } else { None },
+                readings: if is_word { readings(term.spelled, self.languages) } else { Vec::new() },
+                prefix: if is_word { prefix_of(term.text) } else { None },
                 form: term.form,
                 times: 0.0,
             });

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::text::folded_text::{FOLD_BYTES, FoldedText};
+use crate::text::language::readings::LanguageId;
 use crate::text::snippet_terms::{SnippetTerms, TermMatch};
 
 /// A passage with its matches.
@@ -22,9 +23,12 @@ const MAX_TEXT: usize = 1 << 18;
 /// Cuts the passage of at most `width` characters that holds the weightiest different terms.
 ///
 /// Without a match it is the beginning.
-pub fn snippet(text: &str, terms: &SnippetTerms, width: usize) -> Snippet {
+///
+/// # Arguments
+/// * `language`: that the words of the text are read in.
+pub fn snippet(text: &str, language: LanguageId, terms: &SnippetTerms, width: usize) -> Snippet {
     let text = &text[..text.floor_char_boundary(MAX_TEXT)];
-    let matches = terms.matches_in(text);
+    let matches = terms.matches_in(text, language);
     let window = best_window(text, &matches, terms.terms.len(), width);
     // with dots on both sides
     let mut out = FoldedText::with_room(window.len() + FOLD_BYTES);
@@ -140,7 +144,6 @@ mod tests {
 
     use super::*;
     use crate::text::folded_text::is_blank;
-    use crate::text::language::readings::LanguageId;
     use crate::text::language::stems::stem;
     use crate::text::query_terms::query_terms;
     use crate::text::{segmentation, tokens};
@@ -151,16 +154,19 @@ mod tests {
     }
 
     /// Plain reference of [`SnippetTerms::matches_in`]: it looks at every word.
-    fn all_matches(text: &str, terms: &SnippetTerms) -> Vec<(Range<usize>, usize)> {
+    fn all_matches(
+        text: &str,
+        language: LanguageId,
+        terms: &SnippetTerms,
+    ) -> Vec<(Range<usize>, usize)> {
         let mut matches = Vec::new();
         segmentation::each(text, &mut |chunk| {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
             tokens::terms(chunk, &mut |term| {
                 let known = |text: &str| terms.terms.get(text);
-                let read = |language: &LanguageId| known(language.read(term.spelled)?.stem());
                 let found = known(term.text)
                     .or_else(|| known(&stem(term.text)?))
-                    .or_else(|| languages().iter().find_map(read));
+                    .or_else(|| known(language.read(term.spelled)?.stem()));
                 if let Some((number, _)) = found {
                     matches.push((start + term.range.start..start + term.range.end, *number));
                 }
@@ -208,14 +214,17 @@ mod tests {
                 term.readings.iter().for_each(|one| snippet_terms.add(one.stem(), 1.0));
             }
             snippet_terms.read_in(languages());
-            let all = all_matches(&text, &snippet_terms);
-            for _ in 0..2 {
-                // the second time it remembers
-                let matches = snippet_terms.matches_in(&text).into_iter().map(|one| (one.bytes, one.term));
-                prop_assert_eq!(&matches.collect::<Vec<_>>(), &all);
+            for language in languages().into_iter().chain([LanguageId::BY_WORD]) {
+                let all = all_matches(&text, language, &snippet_terms);
+                for _ in 0..2 {
+                    // the second time it remembers
+                    let matches = snippet_terms.matches_in(&text, language);
+                    let matches = matches.into_iter().map(|one| (one.bytes, one.term));
+                    prop_assert_eq!(&matches.collect::<Vec<_>>(), &all);
+                }
+                let shown = snippet(&text, language, &snippet_terms, 10_000);
+                prop_assert_eq!(&shown, &folded(&text, shown.start, &all));
             }
-            let shown = snippet(&text, &snippet_terms, 10_000);
-            prop_assert_eq!(&shown, &folded(&text, shown.start, &all));
         }
     }
 
@@ -236,7 +245,7 @@ mod tests {
     fn the_densest_passage_is_shown_and_highlighted() {
         let text =
             format!("{} red fox\nand the   blue hen. {}", "x ".repeat(400), "y ".repeat(400));
-        let snippet = snippet(&text, &of(&["red", "hen"]), 60);
+        let snippet = snippet(&text, LanguageId::BY_WORD, &of(&["red", "hen"]), 60);
         assert!(snippet.text.chars().count() <= 60, "{snippet:?}");
         assert!(snippet.text.starts_with('…') && snippet.text.ends_with('…'));
         assert!(snippet.text.contains("red fox and the blue hen."));
@@ -246,9 +255,10 @@ mod tests {
     #[test]
     fn borders_are_characters() {
         for width in 1..40 {
-            let shown = snippet(&"日本語の文章が続く。".repeat(30), &of(&[]), width);
+            let shown =
+                snippet(&"日本語の文章が続く。".repeat(30), LanguageId::BY_WORD, &of(&[]), width);
             assert!(shown.text.chars().count() <= width.max(3), "{width} {shown:?}");
         }
-        assert_eq!(snippet("", &of(&["a"]), 10), Snippet::default());
+        assert_eq!(snippet("", LanguageId::BY_WORD, &of(&["a"]), 10), Snippet::default());
     }
 }

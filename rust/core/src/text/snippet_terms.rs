@@ -12,20 +12,28 @@ use crate::text::prefix_filter::PrefixFilter;
 use crate::text::segmentation;
 use crate::text::tokens;
 
-/// Terms of a query with their weights, the filter for them, and a cache; made once a query.
+/// Terms of a query with their weights, and what finds them in texts; made once a query.
 #[derive(Debug, Default)]
 pub struct SnippetTerms {
     /// Number and weight of each.
     pub(super) terms: FxHashMap<String, (usize, f32)>,
-    /// Languages that words of a text are read in, beside by themselves.
-    languages: Vec<LanguageId>,
+    /// For texts of which each word is read by itself.
+    by_word: TermFinder,
+    /// For each language that the query was read in as well.
+    by_language: Vec<TermFinder>,
+}
+
+/// The filter for terms in texts of one language, and a cache.
+#[derive(Debug, Default)]
+struct TermFinder {
+    language: LanguageId,
     filter: OnceLock<PrefixFilter>,
     /// Matches in a span between borders: the texts that one query finds hold the same spans again
     /// and again, and to cut, fold and stem them is most of the work.
     cache: Mutex<FxHashMap<Box<str>, Vec<TermMatch>>>,
 }
 
-/// Spans that are cached for a query, and the longest of them.
+/// Spans that are cached for a query and a language, and the longest of them.
 const MAX_CACHED_SPANS: usize = 1000;
 const MAX_CACHED_SPAN: usize = 64;
 
@@ -40,31 +48,48 @@ impl SnippetTerms {
         }
     }
 
-    /// Sets the languages in which the words of a text are read: stems of these are among the terms.
+    /// Sets the languages that the query was read in: stems of these are among the terms.
     pub fn read_in(&mut self, languages: Vec<LanguageId>) {
-        self.languages = languages;
+        let finder = |language| TermFinder { language, ..TermFinder::default() };
+        self.by_language = languages.into_iter().map(finder).collect();
     }
 
-    fn filter(&self) -> &PrefixFilter {
-        self.filter.get_or_init(|| PrefixFilter::of(self.terms.keys().map(String::as_str)))
+    /// Returns the languages that the query was read in, beside each word by itself.
+    pub fn languages(&self) -> impl Iterator<Item = LanguageId> {
+        self.by_language.iter().map(|finder| finder.language)
     }
 
     /// Says whether a text holds any of the terms.
-    pub fn occur_in(&self, text: &str) -> bool {
-        self.filter().spans(text).any(|span| !self.find_in(&text[span]).is_empty())
+    ///
+    /// # Arguments
+    /// * `language`: that its words are read in.
+    pub fn occur_in(&self, text: &str, language: LanguageId) -> bool {
+        let (finder, filter) = self.finder(language);
+        filter.spans(text).any(|span| !self.find_in(&text[span], finder, filter).is_empty())
+    }
+
+    /// Returns what finds the terms in texts of a language; of one that the query was not read in,
+    /// by each word itself.
+    fn finder(&self, language: LanguageId) -> (&TermFinder, &PrefixFilter) {
+        let mut all = self.by_language.iter();
+        let finder = all.find(|finder| finder.language == language).unwrap_or(&self.by_word);
+        let filter = finder.filter.get_or_init(|| {
+            let terms = self.terms.keys().map(String::as_str);
+            PrefixFilter::of(terms.filter(|term| finder.language.may_have_stem(term)))
+        });
+        (finder, filter)
     }
 
     /// Returns where a text holds a term, or a word that has one for its stem.
-    fn find_in(&self, text: &str) -> Vec<TermMatch> {
+    fn find_in(&self, text: &str, finder: &TermFinder, filter: &PrefixFilter) -> Vec<TermMatch> {
         let mut matches = Vec::new();
         segmentation::each(text, &mut |chunk| {
             let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
-            tokens::filtered_terms(chunk, Some(self.filter()), &mut |term| {
+            tokens::filtered_terms(chunk, Some(filter), &mut |term| {
                 let known = |text: &str| self.terms.get(text).copied();
-                let read = |language: &LanguageId| known(language.read(term.spelled)?.stem());
                 let found = known(term.text)
                     .or_else(|| with_stem(term.text, known)?)
-                    .or_else(|| self.languages.iter().find_map(read));
+                    .or_else(|| known(finder.language.read(term.spelled)?.stem()));
                 matches.extend(found.map(|(number, weight)| {
                     let bytes = start + term.range.start..start + term.range.end;
                     TermMatch { bytes, term: number, weight }
@@ -75,13 +100,17 @@ impl SnippetTerms {
     }
 
     /// Returns where a text holds terms, in order.
-    pub(super) fn matches_in(&self, text: &str) -> Vec<TermMatch> {
-        let mut cache = self.cache.lock();
+    ///
+    /// # Arguments
+    /// * `language`: that its words are read in.
+    pub(super) fn matches_in(&self, text: &str, language: LanguageId) -> Vec<TermMatch> {
+        let (finder, filter) = self.finder(language);
+        let mut cache = finder.cache.lock();
         if cache.is_empty() {
             cache.reserve(64);
         }
         let mut matches = Vec::with_capacity(32);
-        for span in self.filter().spans(text) {
+        for span in filter.spans(text) {
             let (start, span) = (span.start, &text[span]);
             let mut add = |found: &[TermMatch]| {
                 matches.extend(found.iter().map(|one| {
@@ -93,7 +122,7 @@ impl SnippetTerms {
                 add(found);
                 continue;
             }
-            let found = self.find_in(span);
+            let found = self.find_in(span, finder, filter);
             add(&found);
             if span.len() <= MAX_CACHED_SPAN && cache.len() < MAX_CACHED_SPANS {
                 cache.insert(span.into(), found);

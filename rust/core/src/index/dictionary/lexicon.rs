@@ -19,7 +19,7 @@ use crate::index::dictionary::word_counts::{
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::tf_profiles::{TfProfiles, VariantCounts};
 use crate::index::storage::lazy_array::LazyArray;
-use crate::text::language::detection::{DOCUMENT_MARGIN, vote_of};
+use crate::text::language::detection::{DOCUMENT_MARGIN, Vote, vote_of};
 use crate::text::language::readings::{LanguageId, Reading, prefix_of};
 use crate::text::language::stems::stem;
 use crate::text::prefix_filter::PrefixFilter;
@@ -404,7 +404,7 @@ impl Lexicon {
                     None => (tokens::has_length(chunk).into(), vote_of(chunk)),
                 };
                 *length += terms;
-                votes.add(vote, 1);
+                votes.add(vote);
                 continue;
             }
             let (terms, vote) = match self.cache.get(text, &lookup) {
@@ -415,7 +415,7 @@ impl Lexicon {
                 None => self.tokenize(chunk, &mut words),
             };
             *length += terms;
-            votes.add(vote, 1);
+            votes.add(vote);
             if self.language.writes_syllables() {
                 self.add_pairs(before, &mut words);
             }
@@ -438,8 +438,8 @@ impl Lexicon {
     }
 
     /// Appends the words of a chunk that is not cached to others, and caches them. Returns what it
-    /// adds to the length of a field, and the class of its vote.
-    fn tokenize(&mut self, chunk: &str, words: &mut Vec<u32>) -> (u32, u16) {
+    /// adds to the length of a field, and its vote.
+    fn tokenize(&mut self, chunk: &str, words: &mut Vec<u32>) -> (u32, Vote) {
         let (before, mut terms) = (words.len(), 0);
         tokens::terms(chunk, &mut |term| {
             let (word, prefix, counts) = self.intern_term(&term);
@@ -503,18 +503,18 @@ impl Lexicon {
         self.document.clear();
     }
 
-    /// Returns those words of the document that was read which are kept, with their counts in each
-    /// field where they are, and its lengths; begins the next.
+    /// Returns those words of the document that was read which are kept, and the one that tells its
+    /// language, with their counts in each field where they are, and its lengths; begins the next.
     ///
     /// # Arguments
     /// * `keeps`: says whether a concept is kept.
     pub fn finish_words(&mut self, keeps: impl Fn(u32) -> bool) -> (Vec<(u32, Counts)>, Lengths) {
         self.end_field();
-        self.add_marker();
+        let marker = self.add_marker();
         let mut places = FxHashMap::default();
         let mut words: Vec<(u32, Counts)> = Vec::new();
         for &FieldCount { word, count, field, .. } in self.document.words() {
-            if !keeps(self.entry(word).concept) {
+            if marker != Some(word) && !keeps(self.entry(word).concept) {
                 continue;
             }
             let at = *places.entry(word).or_insert(words.len());
@@ -529,13 +529,14 @@ impl Lexicon {
         (words, lengths)
     }
 
-    /// Adds the term by which a document tells its language: a query is read in the languages that
-    /// some document is in.
-    fn add_marker(&mut self) {
-        if self.language != LanguageId::BY_WORD {
+    /// Adds the term by which a document tells its language, and returns it: a query is read in the
+    /// languages that some document is in.
+    fn add_marker(&mut self) -> Option<u32> {
+        (self.language != LanguageId::BY_WORD).then(|| {
             let marker = self.intern(self.language.marker());
             self.document.add_word(Field::Time, marker, self.entry(marker), 1);
-        }
+            marker
+        })
     }
 
     /// Returns a document of which the words were counted before.

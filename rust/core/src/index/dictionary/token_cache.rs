@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::index::dictionary::interner::Interner;
 use crate::index::prefetch::prefetch;
+use crate::text::language::detection::Vote;
 
 /// Chunks that the cache holds before it is cleared.
 const MAX_CHUNKS: usize = 1 << 18;
@@ -44,10 +45,8 @@ pub(crate) struct CachedTokens {
     count: u16,
     /// What it adds to the length of a field.
     pub length: u16,
-    /// The class of its vote for a language.
-    pub vote: u16,
-    /// Keeps the layout free of padding.
-    unused: u16,
+    /// Its vote for a language.
+    pub vote: Vote,
 }
 
 /// A slot of the table of short chunks.
@@ -106,10 +105,10 @@ impl TokenCache {
     }
 
     /// Caches a folded word as a chunk of its own.
-    pub fn insert_word(&mut self, word: &str, id: u32, length: u32, vote: u16) {
+    pub fn insert_word(&mut self, word: &str, id: u32, length: u32, vote: Vote) {
         if let Some(key) = short_key(word).filter(|_| is_plain(word)) {
             let length = length as u16;
-            self.insert_short(key, CachedTokens { first: id, count: 1, length, vote, unused: 0 });
+            self.insert_short(key, CachedTokens { first: id, count: 1, length, vote });
         }
     }
 
@@ -131,8 +130,8 @@ impl TokenCache {
     }
 
     /// Caches the words of a chunk, unless it is long, what it adds to the length of a field, and
-    /// the class of its vote.
-    pub fn insert(&mut self, chunk: &str, words: &[u32], length: u32, vote: u16) {
+    /// its vote.
+    pub fn insert(&mut self, chunk: &str, words: &[u32], length: u32, vote: Vote) {
         if chunk.len() > MAX_CHUNK_BYTES {
             return;
         }
@@ -148,7 +147,7 @@ impl TokenCache {
         };
         // a byte of the chunk gives at most two words, so both are small
         let (count, length) = (words.len() as u16, length as u16);
-        let tokens = CachedTokens { first, count, length, vote, unused: 0 };
+        let tokens = CachedTokens { first, count, length, vote };
         self.chunks.intern(chunk);
         self.tokens.push(tokens);
         if let Some(key) = short_key(chunk) {
@@ -222,11 +221,13 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
+    use crate::text::language::detection::vote_of;
 
     /// The reference is a hash map; there are more chunks than slots.
     #[test]
     fn the_cache_returns_what_was_inserted() {
         let (mut cache, mut reference) = (TokenCache::default(), HashMap::new());
+        let votes = ["is", "ist", "il", "le", "el", "en", "word"].map(vote_of);
         for number in (0u32..60_000).chain(0..60_000) {
             let mixed = number.wrapping_mul(2_654_435_761);
             let chunk = match number % 4 {
@@ -244,14 +245,14 @@ mod tests {
             let lookup = cache.prefetch(&text, span);
             if let Some(tokens) = cache.get(&text, &lookup) {
                 let found = (cache.words(&tokens).to_vec(), tokens.length);
-                assert_eq!(tokens.vote, tokens.length + 1);
+                assert_eq!(tokens.vote, votes[usize::from(tokens.length)]);
                 assert_eq!(Some(&found), reference.get(&chunk), "{chunk}");
             } else {
                 assert!(
                     chunk.len() > MAX_CHUNK_BYTES || !reference.contains_key(&chunk),
                     "{chunk}"
                 );
-                cache.insert(&chunk, &words, number % 7, (number % 7 + 1) as u16);
+                cache.insert(&chunk, &words, number % 7, votes[number as usize % 7]);
                 reference.insert(chunk.clone(), (words, (number % 7) as u16));
             }
             let word = cache.word(&chunk);

@@ -50,12 +50,14 @@ pub fn rank(
     let catalog = &candidates.catalog;
     Hits::with_ended_behind(wanted.limit, |limit| {
         let found = candidates.search(query, &filter, Wanted { limit, ..wanted }, interrupt)?;
+        let languages = catalog.index.languages_of(found.shown(), found.terms.languages());
         let terms = Arc::new(found.terms);
         let hits = found.ranked.iter().enumerate().map(|(at, scored)| {
             let turn = found.turns.get(at).and_then(Option::as_ref);
             let shown = turn.map_or(scored.document, |turn| turn.shown);
             let (document, meta) = (candidates.document(shown), catalog.docs[shown as usize]);
             let hit = Hit::of_document(catalog, &meta, scored.score, document.text(), &terms);
+            let hit = hit.read_in(languages[at]);
             match turn {
                 None => hit,
                 Some(turn) => candidates.turn(hit, turn),

@@ -8,20 +8,42 @@
 use crate::text::language::readings::{LanguageId, is_latin};
 use crate::text::language::{is_apostrophe, table};
 
-/// How many votes a language must have, by those that English has: so many times as many, and some.
+/// How many votes a language must have, by those that English has: so many times as many, and some
+/// more; and of so many different words.
 #[derive(Debug, Clone, Copy)]
 pub struct Margin {
     times: u32,
     plus: u32,
+    words: u32,
 }
 
-/// The margin for a document: names of places and people are of other languages too.
-pub const DOCUMENT_MARGIN: Margin = Margin { times: 2, plus: 2 };
+/// The margin for a document: names of places and people are of other languages too, and one can be
+/// in each sentence, as AD in what is about Active Directory.
+pub const DOCUMENT_MARGIN: Margin = Margin { times: 2, plus: 2, words: 2 };
 /// The margin for a query, which has few words and is read in all languages anyway.
-pub const QUERY_MARGIN: Margin = Margin { times: 1, plus: 1 };
+pub const QUERY_MARGIN: Margin = Margin { times: 1, plus: 1, words: 1 };
 
-/// Returns the class of a chunk of a text: 0 of what tells nothing.
-pub fn vote_of(chunk: &str) -> u16 {
+/// The vote of a chunk of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Vote {
+    /// 0 of what tells nothing.
+    class: u16,
+    /// A number below 32 that few other words have.
+    word: u16,
+}
+
+/// Returns how a chunk of a text votes.
+pub fn vote_of(chunk: &str) -> Vote {
+    let class = class_of(chunk);
+    if class == 0 {
+        return Vote::default();
+    }
+    let letters = chunk.bytes().map(|byte| u16::from(byte.to_ascii_lowercase()));
+    Vote { class, word: letters.fold(0, u16::wrapping_add) % 32 }
+}
+
+fn class_of(chunk: &str) -> u16 {
     let table = table::votes();
     let word = chunk.split(is_apostrophe).next().unwrap_or(chunk);
     if word.is_ascii() {
@@ -43,56 +65,71 @@ pub fn vote_of(chunk: &str) -> u16 {
 
 /// The votes of a text, by class.
 #[derive(Debug, Clone, Default)]
-pub struct Votes(Vec<u32>);
+pub struct Votes(Vec<ClassVotes>);
+
+/// The votes of one class.
+#[derive(Debug, Clone, Copy, Default)]
+struct ClassVotes {
+    count: u32,
+    /// One bit for each number of a word that voted.
+    words: u32,
+}
 
 impl Votes {
-    /// Adds so many votes of a class.
+    /// Adds a vote.
     #[inline]
-    pub fn add(&mut self, class: u16, count: u32) {
-        match self.0.get_mut(usize::from(class)) {
-            Some(votes) => *votes += count,
-            None => self.add_first(class, count),
+    pub fn add(&mut self, vote: Vote) {
+        let class = usize::from(vote.class);
+        if class >= self.0.len() {
+            self.reserve();
         }
+        let votes = &mut self.0[class];
+        votes.count += 1;
+        votes.words |= 1 << (vote.word % 32);
     }
 
     #[cold]
-    fn add_first(&mut self, class: u16, count: u32) {
-        self.0.resize(table::votes().classes.len(), 0);
-        self.0[usize::from(class)] += count;
+    fn reserve(&mut self) {
+        self.0.resize(table::votes().classes.len(), ClassVotes::default());
     }
 
     /// Adds the votes of another text.
     pub fn add_all(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+            self.reserve();
         }
-        self.0.iter_mut().zip(&other.0).for_each(|(votes, more)| *votes += more);
+        for (votes, more) in self.0.iter_mut().zip(&other.0) {
+            votes.count += more.count;
+            votes.words |= more.words;
+        }
     }
 
     /// Removes all votes.
     pub fn clear(&mut self) {
-        self.0.fill(0);
+        self.0.fill(ClassVotes::default());
     }
 
     /// Returns the language with most votes among some, if it has enough.
     pub fn language(&self, margin: Margin, among: impl Fn(LanguageId) -> bool) -> LanguageId {
         let classes = &table::votes().classes;
-        let foreign = |(mask, _): &(&u32, &u32)| *mask & 1 == 0 && **mask > 0;
+        let foreign = |(mask, _): &(&u32, &ClassVotes)| *mask & 1 == 0 && **mask > 0;
         let votes = classes.iter().zip(&self.0);
-        let apart: u32 = votes.clone().filter(foreign).map(|(_, votes)| votes).sum();
+        let apart: u32 = votes.clone().filter(foreign).map(|(_, votes)| votes.count).sum();
         if apart < margin.plus {
             return LanguageId::BY_WORD;
         }
-        let of = |language: LanguageId| -> u32 {
-            let has = |(mask, votes): (&u32, &u32)| (mask >> language.0 & 1) * votes;
-            votes.clone().map(has).sum()
+        let of = |language: LanguageId| {
+            let has = |(mask, _): &(&u32, &ClassVotes)| *mask >> language.0 & 1 == 1;
+            votes.clone().filter(has).fold((0, 0), |(count, words), (_, votes)| {
+                (count + votes.count, words + votes.words.count_ones())
+            })
         };
-        let least = of(LanguageId::BY_WORD) * margin.times + margin.plus;
+        let least = of(LanguageId::BY_WORD).0 * margin.times + margin.plus;
         let told = LanguageId::all().filter(|&language| among(language));
-        let best =
-            told.map(|language| (of(language), language)).filter(|&(votes, _)| votes >= least);
+        let told = told.map(|language| (of(language), language));
+        let best = told.filter(|&((votes, words), _)| votes >= least && words >= margin.words);
         // of equal ones the first
-        let best = best.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let best = best.reduce(|best, next| if next.0.0 > best.0.0 { next } else { best });
         best.map_or(LanguageId::BY_WORD, |(_, language)| language)
     }
 }
@@ -104,7 +141,7 @@ mod tests {
 
     fn told(text: &str) -> &'static str {
         let mut votes = Votes::default();
-        segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk), 1));
+        segmentation::each(text, &mut |chunk| votes.add(vote_of(chunk)));
         votes.language(DOCUMENT_MARGIN, |_| true).code()
     }
 
@@ -125,6 +162,7 @@ mod tests {
             ("", "No, not me! I was in a man's war."),
             ("", "import com.ai; import com.ai; fn f<T>(t: T, s: &'s T) -> T"),
             ("", "git log --oneline"),
+            ("", "AD Schema: attributes in AD, classes in AD"),
             ("", "Кошки нет дома"),
             ("", "猫は家にいない"),
             ("", "在 Elementary OS 上，安装 OS 的方法。"),
@@ -138,7 +176,7 @@ mod tests {
     fn a_language_is_chosen_among_those_that_are_asked_for() {
         let mut votes = Votes::default();
         for word in ["la", "casa", "de", "él"] {
-            votes.add(vote_of(word), 1);
+            votes.add(vote_of(word));
         }
         assert_eq!(votes.language(QUERY_MARGIN, |_| true).code(), "es");
         assert_eq!(votes.language(QUERY_MARGIN, |language| language.code() == "fr").code(), "fr");

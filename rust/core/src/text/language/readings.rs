@@ -62,6 +62,12 @@ impl LanguageId {
         Some((format!("{SEPARATOR}{SEPARATOR}{}:{spelled}", self.code()), spelled))
     }
 
+    /// Returns whether a stem can be that of a word in a document of the language: it is of this
+    /// language, or of a word that is read by itself.
+    pub fn may_have_stem(self, stem: &str) -> bool {
+        stem.split_once(SEPARATOR).is_none_or(|(_, code)| code == self.code())
+    }
+
     /// Returns a word as it is read in the language; none if it is no word of its script, and is
     /// read by itself.
     pub fn read(self, spelled: &str) -> Option<Reading> {

@@ -1,11 +1,12 @@
-//! Stemming of a word by the registered languages, with a cache.
+//! Stemming of a word by the registered languages, with caches.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::sync::Mutex;
-use crate::text::language::readings::stem_in;
+use crate::text::language::readings::{LanguageId, Reading, stem_in};
 use crate::text::language::{is_stop_word, table};
 
 /// Returns the stem of a folded word; none for a stop word, and where no language has one.
@@ -42,6 +43,36 @@ pub fn with_stem<R>(word: &str, then: impl FnOnce(&str) -> R) -> Option<R> {
     done
 }
 
+/// Words of queries as they are read in each language so far.
+type Readings = FxHashMap<Box<str>, Vec<(LanguageId, Option<Arc<Reading>>)>>;
+static READING_CACHE: Mutex<Readings> = Mutex::new(FxHashMap::with_hasher(FxBuildHasher));
+const MAX_CACHED_READINGS: usize = 2048;
+
+/// Returns a word as it is read in each of some languages, without those in which it is no word; for
+/// queries, whose words come again: to read one in ten languages takes as long as to look it up in
+/// the index.
+///
+/// It never waits, as [`with_stem`].
+pub fn readings(word: &str, languages: &[LanguageId]) -> Vec<Arc<Reading>> {
+    let read = |language: LanguageId| language.read(word).map(Arc::new);
+    let Some(mut cache) = READING_CACHE.try_lock().filter(|_| !languages.is_empty()) else {
+        return languages.iter().filter_map(|&language| read(language)).collect();
+    };
+    if cache.len() >= MAX_CACHED_READINGS && !cache.contains_key(word) {
+        cache.clear();
+    }
+    let known = cache.entry(word.into()).or_default();
+    let mut reading = |&language: &LanguageId| {
+        if let Some((_, reading)) = known.iter().find(|(other, _)| *other == language) {
+            return reading.clone();
+        }
+        let reading = read(language);
+        known.push((language, reading.clone()));
+        reading
+    };
+    languages.iter().filter_map(&mut reading).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +82,22 @@ mod tests {
         assert_eq!(stem("running").as_deref(), Some("run"));
         assert_eq!(stem("children").as_deref(), Some("child"));
         assert_eq!((stem("the"), stem("naïve"), stem("v2")), (None, None, None));
+    }
+
+    #[test]
+    fn readings_are_remembered_as_they_are() {
+        let all: Vec<LanguageId> = LanguageId::all().collect();
+        let words = ["Häuser", "running", "l'eau", "v2", "数", ""].map(str::to_owned);
+        let many = (0..MAX_CACHED_READINGS + 9)
+            .map(|number| format!("haus{}", "e".repeat(number % 9) + &number.to_string()));
+        for word in words.iter().cloned().chain(many).chain(words.iter().cloned()) {
+            for languages in [&all[..1], &all[..], &all[3..5], &[]] {
+                let plain = languages.iter().filter_map(|language| language.read(&word));
+                let remembered = readings(&word, languages).into_iter().map(|one| (*one).clone());
+                assert_eq!(remembered.collect::<Vec<_>>(), plain.collect::<Vec<_>>(), "{word}");
+            }
+        }
+        assert!(READING_CACHE.lock().len() <= MAX_CACHED_READINGS);
     }
 
     #[test]
