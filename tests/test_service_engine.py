@@ -217,7 +217,7 @@ def test_an_index_that_is_deleted_is_made_anew(tenants: Tenants) -> None:
         assert tenants.found(name, "sencha", fresh=[token])
     engine = tenants.engine
     assert engine
-    engine._send("DELETE", f"/{engine.prefix}-1", None)
+    engine.http.send("DELETE", f"/{engine.prefix}-1", None)
     wait_until(lambda: _finds(tenants, "bolt", "sencha") and _finds(tenants, "acme", "sencha"))
     assert tenants.found("acme", "sencha") == ["a.md#L1"]
 

@@ -76,7 +76,7 @@ def tenants(engine: Cluster | Double, tmp_path: Path) -> Iterator[Tenants]:
     with Tenants(tmp_path, engine.url, f"i{uuid4().hex[:8]}") as made:
         if isinstance(engine, Double):
             assert made.engine
-            made.engine._pool = Direct(engine)  # type: ignore[assignment]
+            made.engine.http._pool = Direct(engine)  # type: ignore[assignment]
         for number, name in enumerate(NAMES):
             text = f"# Tea\n\n- Likes {word(number)} tea.\n"
             made.call(name, "write", path="facts/tea.md", content=text)
@@ -197,7 +197,7 @@ def test_the_alias_refuses_a_write_with_the_routing_of_another(tenants: Tenants)
     mine, theirs = (tenants.grant(name).key for name in NAMES[:2])
     (lines,) = [scope.scoped(engine.prefix, mine, Put("x/m0", 1, {"kind": "document"}))]
     lines[0]["index"]["routing"] = theirs
-    status, told = engine._send("POST", "/_bulk", lines)
+    status, told = engine.http.send("POST", "/_bulk", lines)
     assert status == 200
     assert told["items"][0]["index"]["status"] == 400
 

@@ -126,7 +126,7 @@ def check(tenants: Tenants, work: Work) -> None:
     assert tenants.engine
     root = tenants.process.stores.folder.parent
     # shards still move between nodes, on a machine with much else to do
-    urls = ",".join(tenants.engine._urls)
+    urls = tenants.engine.http.url
     engine = OpenSearch(urls, prefix=tenants.engine.prefix, timeout=PATIENCE)
     process, home = Process(root, engine), Process(root)
     wait_until(lambda: not list(process.objects.list("pending")))
@@ -208,7 +208,7 @@ def test_an_index_that_is_deleted_while_tenants_write(tenants: Tenants) -> None:
     assert tenants.engine
     with working(tenants) as work:
         more(work, 20)
-        status, _ = tenants.engine._send("DELETE", f"/{tenants.engine.prefix}-1", None)
+        status, _ = tenants.engine.http.send("DELETE", f"/{tenants.engine.prefix}-1", None)
         assert status == 200
         more(work, 20)
 
@@ -222,11 +222,11 @@ def test_an_engine_whose_disk_is_full(tenants: Tenants) -> None:
 
     def settings(given: dict[str, object], kept: dict[str, object] | None = None) -> None:
         body = {"transient": given, "persistent": kept or {}}
-        status, told = engine._send("PUT", "/_cluster/settings", body)
+        status, told = engine.http.send("PUT", "/_cluster/settings", body)
         assert status == 200, told
 
     def blocked() -> bool:
-        told = json.dumps(engine._send("GET", f"/{engine.prefix}-1/_settings", None)[1])
+        told = json.dumps(engine.http.send("GET", f"/{engine.prefix}-1/_settings", None)[1])
         return '"read_only_allow_delete": "true"' in told
 
     with working(tenants) as work:

@@ -72,7 +72,7 @@ def test_an_upgrade_indexes_anew_while_the_version_before_serves(url: str, tmp_p
         older.end()
     with Tenants(tmp_path, url, index, grace=0.2) as tenants:
         assert tenants.engine
-        _, mappings = tenants.engine._send("GET", f"/{tenants.engine.index}/_mapping", None)
+        _, mappings = tenants.engine.http.send("GET", f"/{tenants.engine.index}/_mapping", None)
         ((name, told),) = mappings.items()
         assert (name, told["mappings"]["_meta"]) == (f"{index}-2", {"commonplace": MAPPING_VERSION})
         for name in NAMES:

@@ -9,7 +9,6 @@ Nothing here knows what a document means, and no call that touches documents is 
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections import deque
@@ -19,11 +18,16 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
-import orjson
-import urllib3
-
-from commonplace.errors import CommonplaceError, FormatError
+from commonplace.errors import FormatError
 from commonplace.service import scope
+from commonplace.service.engine_http import (
+    ATTEMPTS,
+    RETRIED,
+    EngineHttp,
+    EngineUnavailable,
+    as_lines,
+    reason,
+)
 from commonplace.service.engine_query import FIELDS
 from commonplace.service.scope import Call, Get, Put, Remove, Search
 from commonplace.service.vector_field import VectorField
@@ -58,10 +62,6 @@ WITHOUT_KNN = (
     "the index has no k-NN: vectors stay beside the files. Where the engine has it, as the plugin "
     "opensearch-knn, `commonplace serve reindex` brings them into the index"
 )
-RETRIED = {408, 429, 502, 503, 504}
-ATTEMPTS = 4
-OPTIONS = orjson.OPT_SERIALIZE_NUMPY
-"""Vectors are rows of a matrix."""
 BULK_BYTES = 1 << 20
 """Bytes of a bulk request: a node that is busy has to answer it in time."""
 AT_ONCE = 3
@@ -71,12 +71,6 @@ log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 Batch = list[bytes]
 """Lines of a bulk request for each call."""
-
-
-class EngineUnavailable(CommonplaceError, OSError):
-    """The search engine does not answer, or not as a whole; files can be read and written."""
-
-    code = "engine"
 
 
 class IndexMissing(EngineUnavailable):
@@ -110,14 +104,10 @@ class OpenSearch:
         self.vectors: VectorField | None = None
         """The field for vectors, once it is known that the index has it."""
         self._wanted = vectors
-        self._urls = [one.strip().rstrip("/") for one in url.split(",") if one.strip()]
+        self.http = EngineHttp(url, timeout, sleep)
         self._replicas, self._shards = replicas, shards
-        self._timeout = timeout
-        self._pool = urllib3.PoolManager(maxsize=64, retries=False)
-        self._sleep = sleep
         self._aliases: set[str] = set()
         self._lock = threading.Lock()
-        self._node = 0
 
     # The index
 
@@ -133,7 +123,7 @@ class OpenSearch:
             FormatError: It was made by another version.
             EngineUnavailable: The engine does not answer.
         """
-        status, found = self._send("GET", f"/{self.index}/_mapping", None)
+        status, found = self.http.send("GET", f"/{self.index}/_mapping", None)
         if status == 404:
             self.make(f"{self.prefix}-1", current=True)
             return
@@ -147,10 +137,10 @@ class OpenSearch:
         """Give the index the field for vectors, if it was made with k-NN."""
         if self._wanted is None or self.vectors:
             return
-        _, found = self._send("GET", f"/{self.index}/_settings", None)
+        _, found = self.http.send("GET", f"/{self.index}/_settings", None)
         with_knn = [told["settings"]["index"].get("knn") == "true" for told in found.values()]
         body = {"properties": self._wanted.properties()}
-        if all(with_knn) and self._send("PUT", f"/{self.index}/_mapping", body)[0] == 200:
+        if all(with_knn) and self.http.send("PUT", f"/{self.index}/_mapping", body)[0] == 200:
             self.vectors = self._wanted
             return
         log.warning("%s", WITHOUT_KNN)
@@ -177,13 +167,13 @@ class OpenSearch:
             properties = {**MAPPING["properties"], **self._wanted.properties()}
             mapping = {**MAPPING, "properties": properties}
             near = {**body, "settings": {**settings, "index.knn": True}, "mappings": mapping}
-            status, told = self._send("PUT", f"/{name}", near)
+            status, told = self.http.send("PUT", f"/{name}", near)
         if status == 400 and "already_exists" not in str(told):
             # an engine without k-NN knows neither the setting nor the type
-            status, told = self._send("PUT", f"/{name}", body)
+            status, told = self.http.send("PUT", f"/{name}", body)
         # another process may have made it at the same time
         if status != 200 and "already_exists" not in str(told):
-            raise EngineUnavailable(f"the index could not be made: {_reason(told)}")
+            raise EngineUnavailable(f"the index could not be made: {reason(told)}")
         with self._lock:
             self._aliases.clear()
         if current:
@@ -194,14 +184,14 @@ class OpenSearch:
         old = self._physical(self.index)
         number = int(old.rpartition("-")[2]) + 1
         other = OpenSearch(
-            ",".join(self._urls),
+            self.http.url,
             prefix=f"{self.prefix}-next",
             replicas=self._replicas,
             shards=self._shards,
-            timeout=self._timeout,
+            timeout=self.http.timeout,
             vectors=self._wanted,
         )
-        self._send("DELETE", f"/{self.prefix}-{number}", None)
+        self.http.send("DELETE", f"/{self.prefix}-{number}", None)
         other.make(f"{self.prefix}-{number}", current=True)
         return other
 
@@ -216,17 +206,17 @@ class OpenSearch:
         for tenant in tenants:
             for index, prefix in ((old, self.prefix), (new, other.prefix)):
                 alias = scope.alias_of(prefix, tenant)
-                if self._send("HEAD", f"/{index}/_alias/{alias}", None)[0] == 200:
+                if self.http.send("HEAD", f"/{index}/_alias/{alias}", None)[0] == 200:
                     actions.append({"remove": {"index": index, "alias": alias}})
             actions.append(scope.alias_action(new, self.prefix, tenant))
-        status, told = self._send("POST", "/_aliases", {"actions": actions})
+        status, told = self.http.send("POST", "/_aliases", {"actions": actions})
         if status != 200:
-            raise EngineUnavailable(f"the indexes could not be exchanged: {_reason(told)}")
+            raise EngineUnavailable(f"the indexes could not be exchanged: {reason(told)}")
         self.vectors = other.vectors
-        self._send("DELETE", f"/{old}", None)
+        self.http.send("DELETE", f"/{old}", None)
 
     def _physical(self, alias: str) -> str:
-        status, found = self._send("GET", f"/_alias/{alias}", None)
+        status, found = self.http.send("GET", f"/_alias/{alias}", None)
         if status != 200 or not found:
             raise IndexMissing(f"there is no index {alias}")
         return next(iter(found))
@@ -236,14 +226,14 @@ class OpenSearch:
         if tenant in self._aliases:
             return
         # a tenant of an index that is gone must not make an index of the alias's name
-        status, _ = self._send("HEAD", f"/_alias/{scope.alias_of(self.prefix, tenant)}", None)
+        status, _ = self.http.send("HEAD", f"/_alias/{scope.alias_of(self.prefix, tenant)}", None)
         if status == 404:
             action = scope.alias_action(self._physical(self.index), self.prefix, tenant)
-            status, told = self._send("POST", "/_aliases", {"actions": [action]})
+            status, told = self.http.send("POST", "/_aliases", {"actions": [action]})
             if status == 404:
                 raise IndexMissing("the index is gone; it is made anew from the files")
             if status != 200:
-                raise EngineUnavailable(f"a tenant's alias could not be made: {_reason(told)}")
+                raise EngineUnavailable(f"a tenant's alias could not be made: {reason(told)}")
         with self._lock:
             self._aliases.add(tenant)
 
@@ -254,38 +244,33 @@ class OpenSearch:
 
     def refresh(self) -> None:
         """Let searches see what was written."""
-        status, told = self._send("POST", f"/{self.index}/_refresh", None)
+        status, told = self.http.send("POST", f"/{self.index}/_refresh", None)
         if status == 404:
             raise IndexMissing("the index is gone; it is made anew from the files")
         if status != 200:
-            raise EngineUnavailable(f"the engine could not refresh: {_reason(told)}")
+            raise EngineUnavailable(f"the engine could not refresh: {reason(told)}")
 
     def load_in_bulk(self, *, on: bool) -> None:
         """Let the engine refresh when told alone and sync its log by time, while much is loaded."""
         refresh, durability = ("-1", "async") if on else ("1s", "request")
         settings = {"refresh_interval": refresh, "translog.durability": durability}
-        status, told = self._send("PUT", f"/{self.index}/_settings", {"index": settings})
+        status, told = self.http.send("PUT", f"/{self.index}/_settings", {"index": settings})
         if status != 200:
-            raise EngineUnavailable(f"the index could not be set: {_reason(told)}")
+            raise EngineUnavailable(f"the index could not be set: {reason(told)}")
         if not on:
             # A node starts from the last commit that is not ahead of the checkpoint in its log, and
             # the checkpoint is written after the commit: so from the first of two. Else it would
             # index all of it once more from its log.
             for path in ("_flush", "_flush?force=true"):
-                self._send("POST", f"/{self.index}/{path}", None)
+                self.http.send("POST", f"/{self.index}/{path}", None)
 
     def state(self) -> str:
         """Return `ok`, or `unavailable`; for a health check, in a second at most."""
-        try:
-            url = self._urls[self._node % len(self._urls)]
-            answer = self._pool.request("GET", url, timeout=1.0)
-        except (urllib3.exceptions.HTTPError, OSError):
-            return "unavailable"
-        return "ok" if answer.status == 200 else "unavailable"
+        return "ok" if self.http.is_alive(1.0) else "unavailable"
 
     def close(self) -> None:
         """Close the connections."""
-        self._pool.clear()
+        self.http.close()
 
     # Documents, by `scoped` alone
 
@@ -327,10 +312,10 @@ class OpenSearch:
 
     def _read(self, tenant: str, ids: Sequence[str]) -> list[dict[str, Any] | None]:
         lines = [scope.scoped(self.prefix, tenant, Get(one))[0] for one in ids]
-        status, told = self._send("POST", "/_mget", {"docs": lines})
+        status, told = self.http.send("POST", "/_mget", {"docs": lines})
         docs = told.get("docs") if status == 200 else None
         if docs is None or len(docs) != len(ids):
-            raise EngineUnavailable(f"documents could not be read: {_reason(told)}")
+            raise EngineUnavailable(f"documents could not be read: {reason(told)}")
         found: list[dict[str, Any] | None] = []
         for doc in docs:
             if "error" in doc:
@@ -353,10 +338,10 @@ class OpenSearch:
         lines: list[dict[str, Any]] = []
         for body in bodies:
             lines += scope.scoped(self.prefix, tenant, Search(body))
-        status, told = self._send("POST", "/_msearch", lines)
+        status, told = self.http.send("POST", "/_msearch", lines)
         answers: list[dict[str, Any]] | None = told.get("responses") if status == 200 else None
         if answers is None or len(answers) != len(bodies):
-            raise EngineUnavailable(f"the engine could not search: {_reason(told)}")
+            raise EngineUnavailable(f"the engine could not search: {reason(told)}")
         for answer in answers:
             if "error" in answer:
                 raise self._failure(answer["error"])
@@ -366,7 +351,7 @@ class OpenSearch:
                 hit["_id"] = scope.own_id(tenant, hit)
         return answers
 
-    # HTTP
+    # Repetition
 
     def _again(self, tenant: str, call: Callable[[], Found]) -> Found:
         """Make a call, and once more if the alias was removed since this process has seen it."""
@@ -382,10 +367,10 @@ class OpenSearch:
         statuses: list[int] = [0] * len(batch)
         left = list(range(len(batch)))
         for attempt in range(ATTEMPTS):
-            status, told = self._send("POST", "/_bulk", b"".join(batch[one] for one in left))
+            status, told = self.http.send("POST", "/_bulk", b"".join(batch[one] for one in left))
             items = told.get("items") if status == 200 else None
             if items is None or len(items) != len(left):
-                raise EngineUnavailable(f"documents could not be written: {_reason(told)}")
+                raise EngineUnavailable(f"documents could not be written: {reason(told)}")
             again = []
             for one, item in zip(left, items, strict=True):
                 result = next(iter(item.values()))
@@ -397,80 +382,15 @@ class OpenSearch:
             if not again:
                 return statuses
             left = again
-            self._pause(attempt)
+            self.http.pause(attempt)
         raise EngineUnavailable(f"the engine has no room for {len(left)} documents now; try again")
 
     def _failure(self, error: Any) -> EngineUnavailable:
-        text = _reason({"error": error})
+        text = reason({"error": error})
         if any(word in text for word in ("index_not_found", "alias", "no such index")):
             self.forget_aliases()
             return IndexMissing(f"the index is gone; it is made anew from the files ({text})")
         return EngineUnavailable(f"the engine refused: {text}")
-
-    def _send(self, method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
-        """Return status and JSON of the answer; another node is asked where one does not answer.
-
-        Raises:
-            EngineUnavailable: No node answered, or not with JSON.
-        """
-        data, kind = _encoded(body)
-        why = ""
-        deadline = time.monotonic() + self._timeout
-        # a node that hangs leaves time to ask another one
-        patience = self._timeout / min(len(self._urls), 2)
-        attempts = max(ATTEMPTS, len(self._urls))
-        for attempt in range(attempts):
-            if (left := deadline - time.monotonic()) <= 0:
-                break
-            url = self._urls[self._node % len(self._urls)]
-            waits = urllib3.Timeout(connect=min(1.0, left), read=min(patience, left))
-            headers = {"content-type": kind}
-            try:
-                answer = self._pool.request(
-                    method, f"{url}{path}", body=data, headers=headers, timeout=waits
-                )
-                if answer.status in RETRIED:
-                    why = f"it answers {answer.status}"
-                else:
-                    return answer.status, {} if method == "HEAD" else _object(answer.data)
-            except (urllib3.exceptions.HTTPError, OSError) as error:
-                why = type(error).__name__
-            except ValueError:
-                why = "its answer is cut off or no JSON"
-            self._node += 1
-            if attempt + 1 < attempts:
-                self._pause(attempt)
-        raise EngineUnavailable(f"the search engine does not answer ({why}); try again later")
-
-    def _pause(self, attempt: int) -> None:
-        # not all at the same time
-        self._sleep(0.05 * 2**attempt * (0.5 + random.random()))  # noqa: S311
-
-
-def _encoded(body: Any) -> tuple[bytes | None, str]:
-    """Return a body as bytes, and its type: a list is one line each, as bytes already are."""
-    if isinstance(body, list):
-        body = _lines(body)
-    if isinstance(body, bytes):
-        return body, "application/x-ndjson"
-    return None if body is None else orjson.dumps(body), "application/json"
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    """Return the JSON object of an answer.
-
-    Raises:
-        ValueError: It is none.
-    """
-    found = orjson.loads(data)
-    if not isinstance(found, dict):
-        raise ValueError("no JSON object")
-    return found
-
-
-def _lines(body: Iterable[dict[str, Any]]) -> bytes:
-    option = OPTIONS | orjson.OPT_APPEND_NEWLINE
-    return b"".join(orjson.dumps(line, option=option) for line in body)
 
 
 def _batches(tenant: str, prefix: str, calls: Iterable[Put | Remove]) -> Iterator[Batch]:
@@ -478,7 +398,7 @@ def _batches(tenant: str, prefix: str, calls: Iterable[Put | Remove]) -> Iterato
     batch: Batch = []
     size = 0
     for call in calls:
-        batch.append(_lines(scope.scoped(prefix, tenant, call)))
+        batch.append(as_lines(scope.scoped(prefix, tenant, call)))
         size += len(batch[-1])
         if size >= BULK_BYTES:
             yield batch
@@ -495,15 +415,6 @@ def _of_another_form(name: str, made: Any) -> str:
     if made > MAPPING_VERSION:
         return f"{forms}: run the newer version, or `commonplace serve reindex` to go back"
     return f"{forms}: run `commonplace serve reindex`, which serves meanwhile"
-
-
-def _reason(told: Any) -> str:
-    """Return why the engine refused, in a line and without the text of documents."""
-    error = told.get("error", told) if isinstance(told, dict) else told
-    if isinstance(error, dict):
-        cause = (error.get("root_cause") or [error])[0]
-        return f"{cause.get('type', 'unknown')}: {cause.get('reason', '')!s:.200}"
-    return f"{error!s:.200}"
 
 
 __all__ = ["Call", "EngineUnavailable", "IndexMissing", "OpenSearch"]
