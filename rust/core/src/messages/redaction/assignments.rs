@@ -109,6 +109,8 @@ fn is_listed(text: &[u8]) -> bool {
 /// before what ends a word; `None` if it is too long.
 fn length(text: &[u8], close: Option<u8>, in_url: bool, binding: Binding) -> Option<usize> {
     let ends = |byte: &u8| match close {
+        // a quotation mark of print, perhaps with a blank before it
+        Some(0x80..) => !byte.is_ascii() || byte.is_ascii_whitespace() || *byte == b'\\',
         Some(close) => *byte == close || matches!(byte, b'\n' | b'\\'),
         None => {
             byte.is_ascii_whitespace()
@@ -122,12 +124,11 @@ fn length(text: &[u8], close: Option<u8>, in_url: bool, binding: Binding) -> Opt
                 || *byte == b'#' && in_url
         }
     };
-    let mut window = &text[..text.len().min(LONGEST_VALUE)];
+    let window = &text[..text.len().min(LONGEST_VALUE)];
     let is_whole = close.is_none() && window.len() < LONGEST_VALUE;
-    if let Some(quoted) = memchr::memmem::find(window, "”".as_bytes()) {
-        window = &window[..quoted];
-    }
-    let end = window.iter().position(ends).or(is_whole.then_some(window.len()))?;
+    let marked = memchr::memmem::find(window, "”".as_bytes()).filter(|_| close.is_none());
+    let end = window.iter().position(ends).into_iter().chain(marked).min();
+    let end = end.or(is_whole.then_some(window.len()))?;
     let is_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b':');
     let stops = window[..end].iter().rev().take_while(|byte| is_stop(byte)).count();
     Some(if binding == Binding::Prose { end - stops } else { end })
@@ -227,7 +228,7 @@ fn binding(text: &[u8], start: usize, end: usize, name: Name) -> Option<(usize, 
 /// How long the verb or particle is that a text begins with in 密码是…, 密码改成：“…, パスワードは…;
 /// 0 without one.
 fn joined_verb(text: &[u8]) -> usize {
-    let verbs = ["是", "为", "改成了", "改成", "改为", "は", "는"];
+    let verbs = ["是", "为", "為", "改成了", "改成", "改为", "改為", "は", "는"];
     let Some(rest) = verbs.iter().find_map(|verb| text.strip_prefix(verb.as_bytes())) else {
         return 0;
     };
@@ -256,9 +257,18 @@ fn is_netrc(before: &[u8]) -> bool {
     memchr::memmem::find(line, b"login ").is_some()
 }
 
-/// The quotation mark that opens at `at`: where the text within begins, and what closes it.
+/// The quotation mark that opens at `at`: where the text within begins, and what closes it; of a mark
+/// of print, that is the first byte of what closes it.
 fn quote(text: &[u8], at: usize) -> Option<(usize, u8)> {
     let rest = &text[at..];
+    let length = |marks: &[&str], text: &[u8]| {
+        marks.iter().find(|mark| text.starts_with(mark.as_bytes())).map(|mark| mark.len())
+    };
+    if let Some(mark) = length(&["“", "„", "‘", "«", "「"], rest) {
+        // in French a blank is within it
+        let blank = length(&[" ", "\u{a0}", "\u{202f}"], &rest[mark..]).unwrap_or(0);
+        return Some((at + mark + blank, 0xE2));
+    }
     let skipped = rest
         .iter()
         .take(4)

@@ -13,8 +13,8 @@ pub(super) static TABLE: LazyLock<Option<Table>> =
     LazyLock::new(|| Table::read(include_str!("forms.tsv"), include_str!("words.tsv")));
 
 /// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, `\/` in a literal,
-/// and the first characters of names that are not ASCII.
-const HIDING: [&str; 18] = [
+/// the first characters of names that are not ASCII, and quotation marks of print that open.
+const HIDING: [&str; 28] = [
     "\\u002",
     "\\u003",
     "\\u004",
@@ -23,6 +23,16 @@ const HIDING: [&str; 18] = [
     "\\u007",
     ":\\/\\/",
     "\\/webhooks",
+    "\\u2018",
+    "\\u201c",
+    "\\u201e",
+    "\\u00ab",
+    "\\u300c",
+    "\\u041f\\u0410\\u0420",
+    "\\u015eIFRE",
+    "\\u015e\\u0130FRE",
+    "Contrase\\u00f1a",
+    "CONTRASE\\u00d1A",
     "\\u5bc6",
     "\\u53e3",
     "\\u4ee4",
@@ -177,11 +187,12 @@ impl Literals {
     }
 
     fn add_name(&mut self, word: &str, kind: &'static str) {
-        let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
-        let mut spellings = vec![word.to_owned(), word.to_ascii_uppercase()];
-        if word.is_ascii() {
-            spellings.push(capital(word));
-        }
+        let capital = |word: &str| -> String {
+            let mut letters = word.chars();
+            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+        };
+        // all as long as the word is
+        let mut spellings = vec![word.to_owned(), word.to_uppercase(), capital(word)];
         if let Some((first, second)) = word.split_once('_').filter(|(first, _)| !first.is_empty()) {
             // as people write it: `my API key is …`
             let second = second.replace('_', " ");
