@@ -574,3 +574,13 @@ def test_a_statement_that_no_longer_holds_is_shown_so_behind_what_holds(store: S
     assert [hit.ended for hit in store.search("user lives", 1)] == [False]
     assert [hit.ended for hit in store.search("lives Berlin", 1)] == [True]
     assert "× 0.7 = it no longer holds" in str(store.explain("lives", ended.citation))
+
+
+def test_a_snippet_of_a_statement_that_no_longer_holds_keeps_its_length_and_line(
+    store: Store,
+) -> None:
+    said = f"~~{'w' * 298}\nUser lives in Bonn {'for long ' * 40}~~"
+    store.write("a.md", f"{said} <!-- META: until=2026-11-01 by=agent -->\n")
+    (hit,) = store.search("Bonn")
+    assert (hit.line, hit.ended, len(hit.snippet) <= 300) == (2, True, True)
+    assert hit.snippet.endswith("… (until 2026-11-01, said by agent)")

@@ -201,13 +201,15 @@ impl Hit {
                 Some(statement) => statement.shown(),
                 None => self.text[from..].into(),
             };
-            let mut found = snippet(&shown, self.language, &self.terms, SNIPPET_CHARS);
-            found.text += &statement.map(|statement| statement.note()).unwrap_or_default();
+            let note = statement.as_ref().map(Statement::note).unwrap_or_default();
+            let width = SNIPPET_CHARS - note.chars().count();
+            let found = snippet(&shown, self.language, &self.terms, width);
             let line = match (&self.turn, &self.message) {
                 (Some(turn), _) => turn.line,
                 (None, Some(_)) => self.first_line,
                 (None, None) => {
-                    self.first_line + line_of(self.text.as_bytes(), from + found.start) - 1
+                    let before = line_of(self.text.as_bytes(), from) - 1;
+                    self.first_line + before + line_of(shown.as_bytes(), found.start) - 1
                 }
             };
             let citation = match self.turn {
@@ -216,7 +218,8 @@ impl Hit {
                 }
                 _ => format!("{}#L{line}", self.path),
             };
-            Passage { line, citation, snippet: found.text, highlights: found.highlights }
+            let (snippet, highlights) = (found.text + &note, found.highlights);
+            Passage { line, citation, snippet, highlights }
         })
     }
 }

@@ -13,6 +13,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::text::metadata::{lines, meta_comment};
 use crate::text::time::civil_from_days;
 
+/// Most letters of an author.
+const MAX_AUTHOR: usize = 20;
+
 /// A statement, and what its mark says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement<'t> {
@@ -42,8 +45,9 @@ impl<'t> Statement<'t> {
                     for (key, value) in comment.fields() {
                         match key {
                             "until" if is_day(value) => read.until = Some(value),
-                            "by" if value != "owner" => read.by = Some(value),
-                            "since" | "seen" | "by" => {}
+                            "by" if value == "owner" => {}
+                            "by" if is_author(value) => read.by = Some(value),
+                            "since" | "seen" if is_day(value) => {}
                             _ => return None,
                         }
                     }
@@ -100,6 +104,10 @@ fn struck(text: &str) -> Option<(&str, &str)> {
     let (before, rest) = text.split_at(mark.map_or(0, |mark| mark.len()));
     let inner = rest.strip_prefix("~~")?.strip_suffix("~~")?;
     (!inner.trim().is_empty() && !inner.contains('~')).then_some((before, inner))
+}
+
+fn is_author(text: &str) -> bool {
+    (1..=MAX_AUTHOR).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 fn is_day(text: &str) -> bool {
@@ -165,6 +173,9 @@ mod tests {
             "- ~~a~~ and ~~b~~",
             "- Tea <!-- a comment -->",
             "- Tea <!-- META: keywords: a, b -->",
+            "- Tea <!-- META: since=today until=2026-11-01 -->",
+            "- Tea <!-- META: until=2026-11-01 by=Bob -->",
+            &format!("- Tea <!-- META: until=2026-11-01 by={} -->", "a".repeat(21)),
             "~~~~",
         ] {
             assert_eq!(Statement::read(text), None, "{text}");
