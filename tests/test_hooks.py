@@ -121,6 +121,15 @@ def test_notes_are_recalled_and_those_that_always_hold_come_first(agent: Agent) 
     assert "4711" in agent.event("prompt", "one", prompt=QUESTION)
 
 
+def test_what_no_longer_holds_is_not_told_at_the_start(agent: Agent) -> None:
+    past = "- ~~User lives in Berlin~~ <!-- META: until=2026-11-01 -->"
+    with commonplace.open(agent.root) as store:
+        store.write("MEMORY.md", f"---\nunit: item\n---\n# Memory\n\n{past}\n- Lives in Lisbon.\n")
+    told = agent.event("session start", "one", source="startup")
+    assert "Lisbon" in told
+    assert "Berlin" not in told
+
+
 def test_a_start_has_the_last_sessions_of_its_folder_only(told: Agent) -> None:
     assert f"Earlier session: {FACT}" in told.event("session start", "two", source="startup")
     assert told.event("session start", "three", source="startup", cwd="/elsewhere") == ""
