@@ -136,10 +136,7 @@ def _piece(store: Store, hit: Hit) -> Piece:
 
 
 def standing(store: Store, event: HookEvent) -> list[Candidate]:
-    """Return what matters whatever is asked: rules and preferences, last sessions, other notes.
-
-    Statements that no longer hold are left out: they matter to what asks about the past only.
-    """
+    """Return what matters whatever is asked: rules and preferences, last sessions, other notes."""
     from commonplace.entries.injection import Piece, piece_of
 
     pieces: list[Piece] = []
@@ -147,6 +144,7 @@ def standing(store: Store, event: HookEvent) -> list[Candidate]:
     names = {entry.path: _stem(entry.path) for entry in notes}
     chosen = [path for path, name in names.items() if name in STANDING_NOTES]
     for path in sorted(chosen, key=lambda path: STANDING_NOTES.index(names[path])):
+        # what no longer holds matters to a question about the past only
         pieces += [piece_of(hit, store) for hit in store.documents(path) if not hit.ended]
     pieces += [_session_piece(session) for session in _last_sessions(store, event)]
     others = [entry for entry in notes if entry.path not in chosen and entry.summary]
