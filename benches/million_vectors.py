@@ -3,8 +3,8 @@
 `OPENBLAS_NUM_THREADS=1 python -m benches.million_vectors [COUNT]`
 
 Why it exists: above some thousands of vectors a scan of floats is slow and large, so they are
-packed and searched by bit codes first (`recall.row_blocks`). Clusters lie about random centres, as
-topics do; with `--real FILE` (a `.npy` of float32 rows) vectors are mixtures of two real
+packed and searched by bit codes first (`recall.vector_blocks`). Clusters lie about random centres,
+as topics do; with `--real FILE` (a `.npy` of float32 rows) vectors are mixtures of two real
 ones. Recall is the share of the ten found that are as near as the tenth nearest by floats.
 """
 

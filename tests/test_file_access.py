@@ -134,7 +134,7 @@ ALLOWED = {
     ),
     "memories/overview_and_detail/folder.py": ({"os.path.abspath"}, "names a folder, opens none"),
     "web/application.py": ({"read_bytes", "iterdir"}, "static files that are part of the package"),
-    "web/catalog.py": ({"read_text", "iterdir"}, "texts that are part of the package"),
+    "web/translations.py": ({"read_text", "iterdir"}, "texts that are part of the package"),
     "files.py": ({"read_bytes"}, "what the core reads"),
     "longmemeval.py": ({"read_bytes"}, "labelled questions"),
     "service/objects.py": (

@@ -1,0 +1,1 @@
+"""Search engine for tests of the service: a double, or OpenSearch on loopback."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commonplace.recall.row_blocks import BLOCK, FloatBlocks, PackedBlocks, as_rows
+from commonplace.recall.vector_blocks import BLOCK, FloatBlocks, PackedBlocks, as_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +26,8 @@ class Rows:
 
     Args:
         dims: Numbers a vector has.
-        exact: Beyond so many rows they are packed (`row_blocks`), and `best` may miss some, unless
-            it has to filter.
+        exact: Beyond so many rows they are packed (`vector_blocks`), and `best` may miss some,
+            unless it has to filter.
 
     >>> rows = Rows(2, exact=100)
     >>> rows.put([rows.new() for _ in range(3)], np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))

@@ -23,15 +23,15 @@ from commonplace.web import (
     search_page,
     sessions_page,
 )
-from commonplace.web.catalog import LANGUAGES, accepted, translated
 from commonplace.web.citations import citation_address
 from commonplace.web.formats import day, size, title_text, when
 from commonplace.web.highlights import marked
 from commonplace.web.markdown import rendered
-from commonplace.web.memory_place import folder_chips, memory_address
+from commonplace.web.memory_folders import folder_chips, memory_address
 from commonplace.web.page import THEMES, Frame, Page, page_route
 from commonplace.web.safety import PREFERENCES, STATIC, Access, Guard
 from commonplace.web.timings import Timer, Timings
+from commonplace.web.translations import LANGUAGES, accepted, translated
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.web import profile_page, systems_page
-from commonplace.web.memory_place import chosen_folder
+from commonplace.web.memory_folders import chosen_folder
 from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route
 

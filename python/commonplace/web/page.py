@@ -20,8 +20,8 @@ from commonplace.errors import (
     QueryError,
     Refused,
 )
-from commonplace.web.catalog import LANGUAGES, accepted, counted, translated
 from commonplace.web.safety import SESSION
+from commonplace.web.translations import LANGUAGES, accepted, counted, translated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

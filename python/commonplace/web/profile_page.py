@@ -9,7 +9,7 @@ from commonplace.citation import located
 from commonplace.errors import Conflict, InvalidArgument
 from commonplace.memories.profile import Profile, users
 from commonplace.web.chips import chips
-from commonplace.web.memory_place import chosen_folder, memory_address
+from commonplace.web.memory_folders import chosen_folder, memory_address
 from commonplace.web.page import Page, page_route, whole_number
 from commonplace.web.paging import after, part
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commonplace.web.addresses import lines_address
-from commonplace.web.memory_place import known_folders
+from commonplace.web.memory_folders import known_folders
 from commonplace.web.note_index import shared_index
 from commonplace.web.page import Page, page_route, whole_number
 from commonplace.web.score_parts import ScorePart, bar, explained_parts

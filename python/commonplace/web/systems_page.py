@@ -18,7 +18,7 @@ from commonplace.memories.world_and_agents.listing import agents as agents_of
 from commonplace.memories.world_and_agents.listing import diary, world
 from commonplace.web.chips import chips
 from commonplace.web.formats import size
-from commonplace.web.memory_place import chosen_folder
+from commonplace.web.memory_folders import chosen_folder
 from commonplace.web.page import Page, page_route
 from commonplace.web.paging import after, part
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote_plus
 from commonplace import Store
 from commonplace.memories import FactsAndEpisodes, FourLayers, Profile, WorldAndAgents
 from commonplace.web.formats import when
-from commonplace.web.memory_place import memory_folders
+from commonplace.web.memory_folders import memory_folders
 from commonplace.web.note_index import NoteIndex
 from tests.web_client import Client
 

@@ -1,4 +1,4 @@
-"""Catalogue of the page's texts: English as it stands in templates, Chinese from tables."""
+"""Translations of the page: English as it stands in templates, Chinese from tables."""
 
 from __future__ import annotations
 
