@@ -364,6 +364,92 @@ def test_the_plugin_of_opencode_names_its_command(tmp_path: Path) -> None:
     assert [*tmp_path.rglob("plugins")] == []
 
 
+APPROVED = '\n[mcp_servers.commonplace.tools.search]\napproval_mode = "approve"\n'
+
+
+@pytest.mark.parametrize("before", [TOML, "", "\ufeff" + TOML])
+def test_what_codex_may_call_unasked_stays_until_the_server_goes(
+    before: str, tmp_path: Path
+) -> None:
+    _, file, _ = files_of("codex", tmp_path)
+    file.path.parent.mkdir()
+    if before:
+        file.path.write_text(before)
+    file.install()
+    with file.path.open("a") as settings:
+        settings.write(APPROVED)
+    as_approved = file.path.read_text()
+    assert not file.install()
+    assert file.path.read_text() == as_approved
+    moved = ["/new/commonplace", "mcp"]
+    new = add_server(as_approved, moved, "mcp_servers")
+    assert installed_server(new, "mcp_servers") == moved
+    assert new.endswith(APPROVED)
+    assert file.uninstall()
+    assert (file.path.read_text() if file.path.exists() else "") == before
+
+
+def test_a_table_of_several_lines_and_a_comment_is_ours_too() -> None:
+    own = '[mcp_servers.commonplace]\n# mine\ncommand = "commonplace"\nargs = [\n  "mcp",\n]\n'
+    rest = 'enabled = true\n\n[mcp_servers.commonplace.env]\nA = "b"\n'
+    text = f"{TOML}\n{own}{rest}\n# others\n[z]\na = 1\n"
+    assert add_server(text, ["commonplace", "mcp"], "mcp_servers") == text
+    new = tomllib.loads(add_server(text, ["/a/commonplace", "mcp"], "mcp_servers"))
+    assert new["mcp_servers"]["commonplace"] == {
+        "command": "/a/commonplace",
+        "args": ["mcp"],
+        "enabled": True,
+        "env": {"A": "b"},
+    }
+    assert drop_server(text, "mcp_servers") == f"{TOML}\n# others\n[z]\na = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "entry", "own"),
+    [
+        ("mcpServers", {"command": "commonplace", "args": ["mcp"]}, {"trust": True}),
+        ("mcp", {"type": "local", "command": ["commonplace", "mcp"]}, {"enabled": False}),
+    ],
+)
+def test_what_a_person_adds_to_our_server_stays(
+    key: str, entry: dict[str, object], own: dict[str, object]
+) -> None:
+    others = {"after": {"command": "x"}}
+    text = json.dumps({key: {"commonplace": entry | own} | others})
+    assert add_server(text, ["commonplace", "mcp"], key) == text
+    new = add_server(text, ["/a/commonplace", "mcp"], key)
+    assert installed_server(new, key) == ["/a/commonplace", "mcp"]
+    assert json.loads(new)[key]["commonplace"].items() >= own.items()
+    assert json.loads(drop_server(new, key)) == {key: others}
+
+
+@pytest.mark.parametrize("host", ["claude-code", "gemini", "cursor"])
+def test_hooks_that_others_put_behind_ours_are_not_moved(host: str, tmp_path: Path) -> None:
+    file = wired(tmp_path, host)
+    file.install()
+    settings = json.loads(file.path.read_text())
+    for groups in settings["hooks"].values():
+        groups.append({"command": "echo"})
+    file.path.write_text(json.dumps(settings))
+    assert not file.install()
+    assert json.loads(file.path.read_text()) == settings
+    # what is not as it is written now is written anew, and so is what is there twice
+    first = next(iter(settings["hooks"].values()))
+    for broken in (first[1:], [*first, first[0]]):
+        event = next(iter(settings["hooks"]))
+        file.path.write_text(json.dumps(settings | {"hooks": settings["hooks"] | {event: broken}}))
+        assert file.install()
+        assert json.loads(file.path.read_text())["hooks"][event] == [first[1], first[0]]
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    file = wired(tmp_path)
+    file.path.symlink_to(file.path.name)
+    with pytest.raises(OSError, match="symbolic links"):
+        wired(tmp_path).install()
+    assert file.path.is_symlink()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -15,12 +15,15 @@ def add_hooks(host: Host, text: str, command: list[str]) -> str:
 
     Args:
         host: The host.
-        text: JSON without such hooks, or nothing.
+        text: JSON, or nothing. Where it has these very hooks, it stays as it is.
         command: What each of them runs.
 
     Raises:
         ValueError: The text is broken.
     """
+    if _has_hooks(host, text, command):
+        return text
+    text = drop_hooks(host, text)
     version = host.settings.version
     if version is not None and jsonc.parse(text).member("version") is None:
         text = jsonc.insert(text, ["version"], version)
@@ -28,6 +31,22 @@ def add_hooks(host: Host, text: str, command: list[str]) -> str:
         group = _group(host, event, command)
         text = jsonc.insert(text, ["hooks", event], group, element=True)
     return text
+
+
+def _has_hooks(host: Host, text: str, command: list[str]) -> bool:
+    """Say whether a text has the hooks of a host as they are written now, and no others of ours."""
+    settings = jsonc.parse(text).value
+    hooks = settings.get("hooks") if isinstance(settings, dict) else None
+    if not isinstance(hooks, dict):
+        return False
+    ours = [
+        (event, group)
+        for event, groups in hooks.items()
+        for group in (groups if isinstance(groups, list) else [])
+        if _our_commands(host, group)
+    ]
+    wanted = [(event, _group(host, event, command)) for event in host.events]
+    return len(ours) == len(wanted) and all(one in ours for one in wanted)
 
 
 def drop_hooks(host: Host, text: str) -> str:
@@ -68,19 +87,19 @@ def installed_commands(host: Host, text: str) -> list[str]:
     Raises:
         ValueError: The text is broken.
     """
-    found: dict[str, None] = {}
+    return [*dict.fromkeys(_our_commands(host, jsonc.parse(text).value))]
 
-    def look(value: Any) -> None:
-        if isinstance(value, dict):
-            if is_our_command(host, value.get("command")):
-                found[value["command"]] = None
-            value = [*value.values()]
-        if isinstance(value, list):
-            for inner in value:
-                look(inner)
 
-    look(jsonc.parse(text).value)
-    return [*found]
+def _our_commands(host: Host, value: Any) -> list[str]:
+    """Return our command lines in a value of JSON."""
+    found: list[str] = []
+    if isinstance(value, dict):
+        if is_our_command(host, value.get("command")):
+            found.append(value["command"])
+        value = [*value.values()]
+    for inner in value if isinstance(value, list) else ():
+        found += _our_commands(host, inner)
+    return found
 
 
 def _group(host: Host, event: str, command: list[str]) -> dict[str, Any]:

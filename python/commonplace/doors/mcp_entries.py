@@ -13,18 +13,23 @@ from commonplace.doors import jsonc
 NAME = "commonplace"
 # Keys of hosts that write a server in a way of their own
 IN_TOML, IN_OPENCODE, IN_VSCODE = "mcp_servers", "mcp", "servers"
-# the blank line before our table, its header, and the keys below it
-_TABLE = re.compile(
-    rf"(?:(?<=\n)\r?\n)?^\[mcp_servers\.{NAME}\][^\n]*\n(?:[\w-]+[ \t]*=[^\n]*(?:\n|\Z))*",
-    re.MULTILINE,
+# what is below the header of a table, up to the last line that is a key or belongs to one
+_BODY = r"(?:(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?![ \t]*[\[#\r\n])[^\n]+(?:\n|\Z))*"
+_TABLE = re.compile(rf"^\[mcp_servers\.{NAME}\][^\n]*\n{_BODY}", re.MULTILINE)
+# with the blank line before it, and the tables below it: Codex notes there what it may call unasked
+_TABLES = re.compile(
+    rf"(?:(?<=\n)\r?\n)?^\[mcp_servers\.{NAME}(?:\.[^\]\n]+)?\][^\n]*\n{_BODY}", re.MULTILINE
 )
+# our keys of it; a list may have several lines
+_KEYS = re.compile(r"^(?:command|args)[ \t]*=[ \t]*(?:\[[^\]]*\])?[^\n]*(?:\n|\Z)", re.MULTILINE)
 
 
 def add_server(text: str, command: list[str], key: str) -> str:
     """Return a settings text with our server, or as it is where another one has its name.
 
     Args:
-        text: JSON or TOML without our server, or nothing.
+        text: JSON or TOML, or nothing. Of a server of ours that is there only the command is
+            changed: a person or the host may have added what it may do.
         command: The program and its arguments.
         key: Under which the host names servers; `mcp_servers` is that of TOML.
 
@@ -39,8 +44,12 @@ def add_server(text: str, command: list[str], key: str) -> str:
     if key == IN_VSCODE:
         entry = {"type": "stdio"} | entry
     servers = jsonc.parse(text).member(key)
-    if servers and servers.member(NAME):
-        return text
+    if old := servers.member(NAME) if servers else None:
+        if not _is_ours(old.value) or _command(old.value) == command:
+            return text
+        ours = {name: entry[name] for name in ("command", "args") if name in entry}
+        entry |= old.value | ours
+        text = drop_server(text, key)
     return jsonc.insert(text, [key, NAME], entry)
 
 
@@ -69,6 +78,17 @@ def installed_server(text: str, key: str) -> list[str] | None:
     return _command(entry) if _is_ours(entry) else None
 
 
+def has_other_server(text: str, key: str) -> bool:
+    """Say whether somebody else's server has our name in a settings text.
+
+    Raises:
+        ValueError: The text is broken.
+    """
+    settings = _loaded(text) if key == IN_TOML else jsonc.parse(text).value
+    servers = settings.get(key) if isinstance(settings, dict) else None
+    return isinstance(servers, dict) and NAME in servers and not _is_ours(servers[NAME])
+
+
 def _is_ours(entry: Any) -> bool:
     program, *arguments = _command(entry) or [""]
     return Path(program).name == "commonplace" and "mcp" in arguments
@@ -86,15 +106,26 @@ def _command(entry: Any) -> list[str]:
 def _add_table(text: str, entry: dict[str, Any]) -> str:
     expected = _loaded(text)
     servers = expected.setdefault("mcp_servers", {})
-    if not isinstance(servers, dict) or NAME in servers:
+    if not isinstance(servers, dict):
         return text
-    servers[NAME] = entry
     newline = "\r\n" if "\r\n" in text else "\n"
     # a string of JSON is one of TOML
     lines = [f"{key} = {json.dumps(value)}" for key, value in entry.items()]
     table = newline.join([f"[mcp_servers.{NAME}]", *lines, ""])
+    if NAME in servers:
+        old = servers[NAME]
+        if not _is_ours(old) or _command(old) == _command(entry):
+            return text
+        servers[NAME] = old | entry
+        return _proved(_TABLE.sub(lambda found: table + _other_keys(found[0]), text), expected)
+    servers[NAME] = entry
     gap = "" if not text else newline if text.endswith("\n") else newline * 2
     return _proved(text + gap + table, expected)
+
+
+def _other_keys(table: str) -> str:
+    """Return what stands below the header of our table besides our keys."""
+    return _KEYS.sub("", table.partition("\n")[2])
 
 
 def _drop_table(text: str) -> str:
@@ -105,12 +136,13 @@ def _drop_table(text: str) -> str:
     del servers[NAME]
     if not servers:
         del expected["mcp_servers"]
-    return _proved(_TABLE.sub("", text), expected)
+    return _proved(_TABLES.sub("", text), expected)
 
 
 def _loaded(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        # Windows programs begin a file with the mark of UTF-8, which Codex reads over
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         lines = text.split("\n")
         end = f"at line {len(lines)}, column {len(lines[-1]) + 1}"
@@ -119,7 +151,7 @@ def _loaded(text: str) -> dict[str, Any]:
 
 def _proved(new: str, expected: dict[str, Any]) -> str:
     try:
-        found = tomllib.loads(new)
+        found = _loaded(new)
     except ValueError:
         found = {}
     if found != expected:

@@ -21,7 +21,8 @@ class SettingsFile:
 
     Args:
         path: Where it is, or is to be. A link is followed: people keep settings elsewhere.
-        add: Return its text with our entries, which it does not have; "" is a new file.
+        add: Return its text with our entries; of those that it has only what is out of date
+            changes. "" is a new file.
         drop: Return its text without our entries. Both raise ValueError for a broken text.
     """
 
@@ -31,7 +32,8 @@ class SettingsFile:
     def __init__(self, path: Path, add: Callable[[str], str], drop: Callable[[str], str]) -> None:
         self.path = path
         self.add, self.drop = add, drop
-        self._target = path.resolve()
+        # links in a circle stay what they are; to read one is refused
+        self._target = Path(os.path.realpath(path))
 
     @property
     def backup(self) -> Path:
@@ -53,9 +55,10 @@ class SettingsFile:
         Raises:
             FormatError: The text is broken; the message has line and column.
         """
-        without = self.without_entries() or ""
+        # also says whether the file may be changed at all
+        self.without_entries()
         try:
-            return self.add(without)
+            return self.add(self.text() or "")
         except ValueError as error:
             raise self._broken(error) from None
 
