@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -14,7 +16,7 @@ from commonplace.cli import run
 from commonplace.doors.doctor import Finding, check
 from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hosts import NAMES, find_host
-from commonplace.doors.install import installed_files
+from commonplace.doors.install import folder, installed_files, mcp_path
 
 SERVER = """\
 import json, sys
@@ -89,6 +91,96 @@ def test_a_project_that_is_wired_is_tried(
     assert f"{home}/project/.codex/hooks.json  answers in " in capsys.readouterr().out
     (home / "project" / "sub").mkdir()
     assert memory_root(None, str(home / "project" / "sub")) == home / "project"
+
+
+def test_a_project_has_its_memory_whatever_the_environment_says(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "project").mkdir()
+    monkeypatch.chdir(home / "project")
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(home / "other"))
+    run(["install", "codex", "--project"])
+    assert f"the memory is in {home}/project\n" in capsys.readouterr().out
+    assert memory_root(None, str(home / "project")) == home / "project"
+    server = tomllib.loads((home / "project" / ".codex" / "config.toml").read_text())
+    assert server["mcp_servers"]["commonplace"]["args"] == ["mcp", "--project"]
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "status"}}
+    done = subprocess.run(
+        [sys.executable, "-m", "commonplace", "mcp", "--project"],
+        input=json.dumps(request).encode() + b"\n",
+        capture_output=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout)["result"]["structuredContent"]
+    assert answer["root"] == str(home / "project")
+    assert not (home / "other").exists()
+
+
+def test_a_home_is_no_project(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["install", "codex", "--project"]) == 2
+    assert "leave --project out" in capsys.readouterr().err
+    assert [*home.iterdir()] == []
+
+
+def test_a_tilde_in_the_variable_is_the_home(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_ROOT", "~/notes")
+    run(["install", "codex"])
+    assert f"the memory is in {home}/notes\n" in capsys.readouterr().out
+    assert f"--root {home}/notes hook codex" in (home / ".codex" / "hooks.json").read_text()
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("name", ["codex", "vscode", "opencode"])
+def test_another_server_of_our_name_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    host = find_host(name)
+    path = mcp_path(host, folder(host, None), in_project=False)
+    path.parent.mkdir(parents=True)
+    key = host.settings.servers
+    entry = '{"mcp": {"commonplace": {"command": "own"}}}'.replace("mcp", key)
+    path.write_text(f'[{key}.commonplace]\ncommand = "own"\n' if name == "codex" else entry)
+    before = path.read_text()
+    assert run(["install", name]) == 0
+    assert "another MCP server called commonplace" in capsys.readouterr().err
+    assert path.read_text() == before
+    run(["doctor"])
+    assert f"{path}  another MCP server is called commonplace" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["vscode", "cursor"])
+def test_a_least_confidence_is_for_hosts_that_recall(
+    name: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["install", name, "--min-confidence", "0.5"]) == 2
+    assert "takes nothing for a prompt" in capsys.readouterr().err
+    assert [*home.iterdir()] == []
+
+
+def test_events_without_a_hook_are_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["install", "codex"])
+    path = home / ".codex" / "hooks.json"
+    settings = json.loads(path.read_text())
+    del settings["hooks"]["Stop"]
+    path.write_text(json.dumps(settings))
+    capsys.readouterr()
+    assert run(["doctor"]) == 0
+    assert "not called at Stop, which `commonplace install` adds" in capsys.readouterr().out
+    run(["install", "codex"])
+    run(["doctor"])
+    assert "not called at" not in capsys.readouterr().out
+
+
+def test_hosts_are_told_of_where_the_memory_is_none(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["install", "codex"])
+    shutil.rmtree(home / ".commonplace")
+    (home / ".commonplace").write_text("a file")
+    assert run(["doctor"]) == 2
+    out = capsys.readouterr().out
+    assert "codex        " in out
+    assert "the memory: " in out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

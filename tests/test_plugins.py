@@ -84,6 +84,8 @@ def test_the_hooks_of_a_plugin_take_a_least_confidence(
     assert commands
     assert all(command.endswith(f"hook {form} --min-confidence 0.5") for command in commands)
     capsys.readouterr()
-    assert run(["plugin", "hermes", str(tmp_path / "h"), "--min-confidence", "0.5"]) == 2
-    assert "a plugin for hermes has none" in capsys.readouterr().err
-    assert not (tmp_path / "h").exists()
+    assert run(["plugin", "hermes", str(tmp_path / "h"), "--min-confidence", "0.5"]) == 0
+    assert "Provider(min_confidence=0.5)" in (tmp_path / "h" / "__init__.py").read_text()
+    assert run(["plugin", "agent-plugins", str(tmp_path / "a"), "--min-confidence", "0.5"]) == 2
+    assert "from agent-plugins it gets nothing" in capsys.readouterr().err
+    assert not (tmp_path / "a").exists()

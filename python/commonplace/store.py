@@ -52,13 +52,19 @@ def find_root(start: str | os.PathLike[str] | None = None) -> Path:
 
     if named := os.environ.get("COMMONPLACE_ROOT"):
         return Path(named).expanduser()
-    here = Path(start or ".").absolute()
-    home = Path.home()
+    return marked_root(start or ".") or Path.home() / ".commonplace"
+
+
+def marked_root(start: str | os.PathLike[str]) -> Path | None:
+    """Return the nearest folder at or above `start` that holds `.commonplace/`, or None."""
+    from pathlib import Path
+
+    here, home = Path(start).absolute(), Path.home()
     for folder in (here, *here.parents):
         # ~/.commonplace is the default root itself, not a mark that home is one
         if folder != home and (folder / ".commonplace").is_dir():
             return folder
-    return home / ".commonplace"
+    return None
 
 
 def open(  # noqa: A001 - commonplace.open() reads as it should

@@ -80,11 +80,16 @@ def install(
     the entries. VS Code gets the MCP server and the skill, but its sessions are not kept. The
     sessions of Cursor are kept, but its model gets standing facts only, nothing for a prompt.
     """
+    from pathlib import Path
+
     from commonplace.doors.hook import memory_root
     from commonplace.doors.hook_log import HookLog
+    from commonplace.doors.install import other_server
     from commonplace.store import open as open_store
 
     found, project = _host(host), _project(in_project=in_project)
+    if min_confidence is not None and not found.recalls:
+        raise UsageError(f"--min-confidence: {found.title} takes nothing for a prompt")
     files = _settings_files(opening, found, project, min_confidence)
     if dry_run:
         return _print_differences([(file, file.with_entries()) for file in files])
@@ -94,8 +99,10 @@ def install(
     # so that hooks find it, and nothing is wired to a place that cannot be
     with open_store(opening.root or project or memory_root(None)) as store:
         HookLog(store).create()
-    memory = str(memory_root(opening.root, str(project) if project else None))
+    memory = str(Path(memory_root(opening.root, str(project) if project else None)).absolute())
     changed = [file for file in files if file.install()]
+    if other := other_server(found, project):
+        print_message(f"{other} has another MCP server called commonplace, which stays")
     if as_json:
         return _emit_changed(changed, memory=memory)
     _say_changed(changed, f"wired {found.title} in", f"{found.title} is wired already")
@@ -129,6 +136,8 @@ def uninstall(
 def _project(*, in_project: bool) -> Path | None:
     from pathlib import Path
 
+    if in_project and Path.cwd() == Path.home():
+        raise UsageError("this is your home, and no project: leave --project out")
     return Path.cwd() if in_project else None
 
 
@@ -137,10 +146,13 @@ def _settings_files(
 ) -> list[SettingsFile]:
     import os
 
+    from commonplace.doors.hook import memory_root
     from commonplace.doors.install import installed_files
 
-    # a host that a desktop starts does not have the variables of this shell
-    root = opening.root or (None if project else os.environ.get("COMMONPLACE_ROOT"))
+    root = opening.root
+    if not project and os.environ.get("COMMONPLACE_ROOT"):
+        # a host that a desktop starts does not have the variables of this shell
+        root = str(memory_root(root))
     # what a project has is shared with others, whose programs lie elsewhere
     program = "commonplace" if project else _program()
     try:
@@ -204,19 +216,14 @@ def doctor(opening: RootOptions, *, as_json: bool) -> int:
     It looks at the settings of the user and of the current folder. Exit code 1: nothing is
     wired; 2: something does not work.
     """
-    from contextlib import suppress
     from pathlib import Path
 
     from commonplace.doors.doctor import check
-    from commonplace.doors.hook_log import HookLog
     from commonplace.doors.hosts import NAMES, find_host
-    from commonplace.errors import NotFound
 
     places = [None] if Path.cwd() == Path.home() else [None, Path.cwd()]
-    errors: list[dict[str, Any]] = []
     found = [one for name in NAMES for place in places for one in check(find_host(name), place)]
-    with suppress(NotFound), opened(opening) as store:
-        errors = HookLog(store).errors()[-5:]
+    errors = _last_errors(opening)
     if as_json:
         emit({"hosts": [_finding(one) for one in found], "errors": errors})
     else:
@@ -228,6 +235,20 @@ def doctor(opening: RootOptions, *, as_json: bool) -> int:
     if any(one.problem for one in found):
         return ERROR
     return FOUND if any(one.wired for one in found) else NOTHING
+
+
+def _last_errors(opening: RootOptions) -> list[dict[str, Any]]:
+    """Return the last errors of hooks; that of the memory itself, where it cannot be opened."""
+    from commonplace.doors.hook_log import HookLog
+    from commonplace.errors import CommonplaceError, NotFound
+
+    try:
+        with opened(opening) as store:
+            return HookLog(store).errors()[-5:]
+    except NotFound:
+        return []
+    except (CommonplaceError, OSError) as error:
+        return [{"time": "now", "host": "the memory", "error": str(error)}]
 
 
 def _finding(one: Finding) -> dict[str, Any]:
@@ -293,12 +314,12 @@ def plugin(
 
     A plugin does the same as install, for people who manage plugins. Use one of the two.
     """
-    from commonplace.doors.plugins import FORMS, WITH_HOOKS, write_plugin
+    from commonplace.doors.plugins import FORMS, RECALLING, write_plugin
 
     if form not in FORMS:
         raise UsageError(f"there is no plugin for {form!r}; {', '.join(FORMS)} are there")
-    if min_confidence is not None and form not in WITH_HOOKS:
-        raise UsageError(f"--min-confidence is for hooks, and a plugin for {form} has none")
+    if min_confidence is not None and form not in RECALLING:
+        raise UsageError(f"--min-confidence is for what a prompt gets; from {form} it gets nothing")
     write_plugin(form, folder, with_mcp=True, min_confidence=min_confidence)
     emit({"folder": str(folder)}) if as_json else print(clean(f"wrote the plugin to {folder}"))
     return FOUND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from commonplace.cli.options import KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
+from commonplace.cli.options import IN_PROJECT, KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, opened, print_message
 from commonplace.cli.parser import RootOptions, UsageError, argument, command
 
@@ -30,7 +30,7 @@ NAME = argument(
 )
 
 
-@command(SYSTEM, HTTP, LISTEN_HOST, LISTEN_PORT, NAME, KEEP_SECRETS)
+@command(SYSTEM, HTTP, LISTEN_HOST, LISTEN_PORT, NAME, IN_PROJECT, KEEP_SECRETS)
 def mcp(
     opening: RootOptions,
     *,
@@ -39,6 +39,7 @@ def mcp(
     host: str,
     port: int,
     names: list[str] | None,
+    in_project: bool,
     keep_secrets: bool,
 ) -> int:
     """Serve the memory to agents over MCP, on stdio or HTTP, until the host ends it.
@@ -47,6 +48,10 @@ def mcp(
     """
     from commonplace.doors.mcp.methods import Methods
 
+    if in_project:
+        from commonplace.doors.hook import memory_root
+
+        opening.root = str(memory_root(opening.root, "."))
     methods = Methods(
         lambda: opened(opening, create=True, keep_secrets=keep_secrets),
         _maker(system) if system else None,

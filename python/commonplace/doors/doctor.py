@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.doors.hermes_plugin import FOLDER, NAME, SETTINGS, provider_of
-from commonplace.doors.hook_entries import installed_commands
+from commonplace.doors.hook_entries import events_without_hook, installed_commands
 from commonplace.doors.hosts.host import Host
-from commonplace.doors.install import folder, hooks_file, is_provider, mcp_path
+from commonplace.doors.install import folder, hooks_file, mcp_path, other_server
 from commonplace.doors.mcp_entries import installed_server
 from commonplace.doors.opencode_plugin import plugin_command
 from commonplace.doors.settings_file import read_settings
@@ -43,7 +43,7 @@ def check(host: Host, project: Path | None) -> list[Finding]:
 
 
 def _check(host: Host, project: Path | None) -> list[Finding]:
-    if is_provider(host):
+    if host.is_provider:
         return [] if project else [_check_provider(host)]
     found = [_check_hooks(host, project)] if host.events else []
     path = mcp_path(host, folder(host, project), in_project=project is not None)
@@ -59,6 +59,9 @@ def _check(host: Host, project: Path | None) -> list[Finding]:
     elif server:
         problem, detail = _check_server(server, project)
         found.append(Finding(host, path, wired=True, problem=problem, detail=detail))
+    elif other_server(host, project):
+        detail = "another MCP server is called commonplace here; it was not tried"
+        found.append(Finding(host, path, wired=False, detail=detail))
     elif not found:
         found.append(Finding(host, path, wired=False, detail="not wired"))
     return found
@@ -80,6 +83,8 @@ def _check_hooks(host: Host, project: Path | None) -> Finding:
     if project and not _is_as_installed(commands[0]):
         return Finding(host, file.path, wired=True, problem=_not_run(commands[0]))
     problem, detail = _check_hook(host, commands[0], project)
+    if not is_plugin and (left := events_without_hook(host, text)):
+        detail += f"; not called at {', '.join(left)}, which `commonplace install` adds"
     return Finding(host, file.path, wired=True, problem=problem, detail=detail)
 
 

@@ -69,15 +69,16 @@ def memory_root(given: str | None, project: str | None = None) -> str | os.PathL
 
     Args:
         given: The root, if one was named.
-        project: A folder: the root is what a bare command means there. Without one it is what a
-            bare command means at home. A project is asked for by name, so that a folder that came
-            from elsewhere is no memory that is believed or written to.
+        project: A folder of a project that is a memory, whatever `$COMMONPLACE_ROOT` says: all who
+            work there share it. Without one the root is what a bare command means at home. A
+            project is asked for by name, so that a folder that came from elsewhere is no memory
+            that is believed or written to.
     """
     from pathlib import Path
 
-    from commonplace.store import find_root
+    from commonplace.store import find_root, marked_root
 
-    return given or find_root(project or Path.home())
+    return given or (marked_root(project) if project else None) or find_root(Path.home())
 
 
 def note_failure(root: str | None, host: str, error: str, *, project: bool) -> None:

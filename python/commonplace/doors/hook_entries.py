@@ -90,6 +90,16 @@ def installed_commands(host: Host, text: str) -> list[str]:
     return [*dict.fromkeys(_our_commands(host, jsonc.parse(text).value))]
 
 
+def events_without_hook(host: Host, text: str) -> list[str]:
+    """Return the events of a host for which a settings text has no hook of ours.
+
+    Raises:
+        ValueError: The text is broken.
+    """
+    hooks = jsonc.parse(text).value.get("hooks", {})
+    return [event for event in host.events if not _our_commands(host, hooks.get(event))]
+
+
 def _our_commands(host: Host, value: Any) -> list[str]:
     """Return our command lines in a value of JSON."""
     found: list[str] = []

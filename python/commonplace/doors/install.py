@@ -10,9 +10,9 @@ from commonplace.doors.hermes_plugin import hermes_files
 from commonplace.doors.hook import memory_root
 from commonplace.doors.hook_entries import add_hooks, drop_hooks, hook_command
 from commonplace.doors.hosts.host import Host
-from commonplace.doors.mcp_entries import add_server, drop_server
+from commonplace.doors.mcp_entries import add_server, drop_server, has_other_server
 from commonplace.doors.opencode_plugin import plugin_text
-from commonplace.doors.settings_file import OwnFile, SettingsFile
+from commonplace.doors.settings_file import OwnFile, SettingsFile, read_settings
 
 
 def skill_text() -> str:
@@ -62,7 +62,7 @@ def installed_files(
         ValueError: The host has no settings of a project.
     """
     own = folder(host, project)
-    if is_provider(host):
+    if host.is_provider:
         return hermes_files(own, str(Path(root).absolute()) if root else None, min_confidence)
     skill = OwnFile(_skills(host, project) / "commonplace" / "SKILL.md", skill_text())
     mcp = _mcp_file(host, program, root, own, in_project=project is not None)
@@ -94,6 +94,7 @@ def _mcp_file(
         # that of the hooks: a host starts the server in a project, which may have come with another
         root = str(memory_root(None))
     server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
+    server += ["--project"] if in_project and root is None else []
     key = host.settings.servers
     return SettingsFile(
         mcp_path(host, own, in_project=in_project),
@@ -102,9 +103,17 @@ def _mcp_file(
     )
 
 
-def is_provider(host: Host) -> bool:
-    """Say whether a host has the memory as a plugin alone: neither by hooks nor by a server."""
-    return not host.events and not host.settings.mcp[0]
+def other_server(host: Host, project: Path | None) -> Path | None:
+    """Return the file in which another MCP server has our name, which stays; None without one.
+
+    Raises:
+        ValueError: The file is broken.
+        OSError: The system refused.
+    """
+    if not host.settings.mcp[0]:
+        return None
+    path = mcp_path(host, folder(host, project), in_project=project is not None)
+    return path if has_other_server(read_settings(path) or "", host.settings.servers) else None
 
 
 def folder(host: Host, project: Path | None) -> Path:
@@ -113,7 +122,7 @@ def folder(host: Host, project: Path | None) -> Path:
     Raises:
         ValueError: It has none in a project.
     """
-    if project and is_provider(host):
+    if project and host.is_provider:
         raise ValueError(f"{host.title} has no settings of a project; leave --project out")
     if project:
         return project / host.settings.project_folder

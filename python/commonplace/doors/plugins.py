@@ -15,6 +15,8 @@ from commonplace.errors import Refused
 
 WITH_HOOKS = ("claude-code", "codex")
 FORMS = (*WITH_HOOKS, "agent-plugins", "hermes")
+# those that add what fits to a prompt
+RECALLING = (*WITH_HOOKS, "hermes")
 # the schemas that a reader of this form looks for
 SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
 PLUGIN = "plugin"

@@ -7,7 +7,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from commonplace.errors import Conflict, EncodingError, FormatError
+from commonplace.errors import Conflict, FormatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SettingsFile:
         """Return what the file holds, None where there is none.
 
         Raises:
-            EncodingError: It is not UTF-8.
+            FormatError: It is not UTF-8.
             OSError: The system refused.
         """
         return read_settings(self._target)
@@ -170,7 +170,7 @@ def read_settings(path: Path) -> str | None:
     """Return what a file holds, None where there is none.
 
     Raises:
-        EncodingError: It is not UTF-8.
+        FormatError: It is not UTF-8.
         OSError: The system refused.
     """
     try:
@@ -180,7 +180,10 @@ def read_settings(path: Path) -> str | None:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise EncodingError(f"{path} is not UTF-8 at byte {error.start}") from None
+        before = data[: error.start].decode().split("\n")
+        place = f"line {len(before)}, column {len(before[-1]) + 1}"
+        told = f"{path}: {place}: it is not UTF-8; mend the file, nothing was changed"
+        raise FormatError(told) from None
 
 
 def _replace(path: Path, text: str, like: Path) -> None:

@@ -102,6 +102,16 @@ class Host:
         self.injects, self.limit, self.settings = injects, limit, settings
         self.mixes_projects = mixes_projects
 
+    @property
+    def is_provider(self) -> bool:
+        """Whether it has the memory as a plugin alone: neither by hooks nor by a server."""
+        return not self.events and not self.settings.mcp[0]
+
+    @property
+    def recalls(self) -> bool:
+        """Whether it takes what fits a prompt."""
+        return "prompt" in self.events.values() or self.is_provider
+
     def event(self, payload: dict[str, Any]) -> HookEvent | None:
         """Return the event of a payload; None for one that is not ours to answer.
 
