@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.doors.hook import handle, memory_root
+from commonplace.doors.hook import START_BUDGET, handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
 from commonplace.doors.hosts import find_host
 from commonplace.doors.injection_candidates import confident
@@ -133,6 +133,16 @@ def test_what_no_longer_holds_is_not_told_at_the_start(agent: Agent) -> None:
 def test_a_start_has_the_last_sessions_of_its_folder_only(told: Agent) -> None:
     assert f"Earlier session: {FACT}" in told.event("session start", "two", source="startup")
     assert told.event("session start", "three", source="startup", cwd="/elsewhere") == ""
+
+
+def test_long_rules_leave_room_for_the_last_sessions(told: Agent) -> None:
+    rules = "".join(f"- Never do {number} without a question first.\n" for number in range(200))
+    with commonplace.open(told.root) as store:
+        store.write("rules.md", f"# Rules\n\n{rules}")
+    start = told.event("session start", "two", source="startup")
+    assert f"Earlier session: {FACT}" in start
+    assert "Never do 50 without" in start
+    assert len(start) <= START_BUDGET
 
 
 def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> None:

@@ -193,6 +193,7 @@ def test_what_is_remembered_stands_once(methods: Methods, opened: commonplace.St
     assert text == "- Deploys on Fridays.\n  Never in December.\n"
     # a part of an item is no item
     assert call(methods, "remember", content="Deploys on Fridays.")["added"]
+    assert "`content` is empty" in refusal(methods, "remember", content=" \n")
 
 
 def test_errors_reach_the_model_with_their_text(methods: Methods) -> None:
@@ -208,6 +209,7 @@ def test_errors_reach_the_model_with_their_text(methods: Methods) -> None:
     for path in ("sessions/a/messages.jsonl", "sessions/a/messages.JSONL"):
         assert "is a transcript" in refusal(methods, "remember", content="x", path=path)
     assert "no date" in refusal(methods, "search", query="tea", since="soon")
+    assert "one of 'message', 'note'" in refusal(methods, "search", query="tea", source="notes")
     error = reply(methods, "tools/call", name="serch", arguments={})["error"]
     assert error["code"] == -32602
     assert "`search`" in error["message"]
@@ -216,6 +218,9 @@ def test_errors_reach_the_model_with_their_text(methods: Methods) -> None:
 def test_aliases_are_taken(methods: Methods) -> None:
     assert call(methods, "search", q="tea", top_k=1)["hits"]
     assert call(methods, "read", file_path="facts/user.md")["text"]
+    for uri in ("commonplace://note/facts/user.md", "commonplace://session/0198c1d2"):
+        by_uri = call(methods, "read", uri=uri)
+        assert by_uri == call(methods, "read", path=by_uri["path"])
     assert call(methods, "remember", fact="Likes rain.")["added"]
     assert "has no `q`" in refusal(methods, "search", query="tea", q="coffee")
 
@@ -553,6 +558,14 @@ def test_other_machines_need_a_token(methods: Methods) -> None:
     with pytest.raises(Refused, match="COMMONPLACE_MCP_TOKEN"):
         app(methods, "0.0.0.0")  # noqa: S104 - that it is refused
     assert callable(app(methods, "0.0.0.0", token="secret"))  # noqa: S104, S106
+
+
+@pytest.mark.parametrize("name", ["memory.example", "memory.example:443"])
+def test_a_name_behind_tls_is_known_without_its_port(root: Path, name: str) -> None:
+    with http_server(root, "--name", name, COMMONPLACE_MCP_TOKEN="a secret") as address:  # noqa: S106
+        token = {"Authorization": "Bearer a secret"}
+        for host, status in (("memory.example", 200), (name, 200), ("other.example", 421)):
+            assert {*_answers(address, token | {"Host": host})} == {status}
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,9 @@ NAME = argument(
     "--name",
     dest="names",
     action="append",
-    metavar="HOST:PORT",
-    help="A name by which others call the server, as behind a proxy. May be repeated.",
+    metavar="HOST[:PORT]",
+    help="A name by which others call the server, as behind a proxy; without a port it is known at "
+    "any. May be repeated.",
 )
 
 

@@ -136,17 +136,17 @@ def _piece(store: Store, hit: Hit) -> Piece:
 
 
 def standing(store: Store, event: HookEvent) -> list[Candidate]:
-    """Return what matters whatever is asked: rules and preferences, last sessions, other notes."""
+    """Return what matters whatever is asked: last sessions, rules and preferences, other notes."""
     from commonplace.entries.injection import Piece, piece_of
 
-    pieces: list[Piece] = []
+    # first what is short: a long note leaves no room for what is behind it
+    pieces = [_session_piece(session) for session in _last_sessions(store, event)]
     notes = [entry for entry in store.list() if entry.kind == "note"]
     names = {entry.path: _stem(entry.path) for entry in notes}
     chosen = [path for path, name in names.items() if name in STANDING_NOTES]
     for path in sorted(chosen, key=lambda path: STANDING_NOTES.index(names[path])):
         # what no longer holds matters to a question about the past only
         pieces += [piece_of(hit, store) for hit in store.documents(path) if not hit.ended]
-    pieces += [_session_piece(session) for session in _last_sessions(store, event)]
     others = [entry for entry in notes if entry.path not in chosen and entry.summary]
     others.sort(key=lambda entry: -entry.modified)
     pieces += [

@@ -134,8 +134,11 @@ class Signature:
             shape = shapes.get(re.split(r"[.\[]", where, maxsplit=1)[0], {})
             if "date" in what:
                 what = "a day is written like 2026-02-24"
-            if "enum" in shape:
-                what = f"one of {', '.join(map(repr, shape['enum']))}"
+            options = [
+                one for part in (shape, *shape.get("anyOf", ())) for one in part.get("enum", ())
+            ]
+            if options:
+                what = f"one of {', '.join(map(repr, options))}"
             about = f" ({shape['description']})" if "description" in shape else ""
             raise ToolError(f"{self.name}: `{where}`: {what}{about}") from None
         except (TypeError, UnicodeError, RecursionError) as error:

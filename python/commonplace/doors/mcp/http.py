@@ -91,7 +91,8 @@ def app(
         methods: What it answers.
         host: The address that it will listen on.
         token: What each request must carry; needed where `host` is not loopback.
-        names: Further names, as in `Host`, by which hosts may call it (`memory.example:8000`).
+        names: Further names by which hosts may call it: `memory.example` at any port, or
+            `memory.example:8000`.
 
     Raises:
         Refused: There is no token, and others than this machine could reach the server.
@@ -103,7 +104,8 @@ def app(
         )
     # a page of a browser may not call it, nor a name that was bent to this address
     own = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
-    known = [f"[{host}]:*" if ":" in host else f"{host}:*", *names]
+    known = [f"[{host}]:*" if ":" in host else f"{host}:*"]
+    known += [spelled for name in names for spelled in _spellings(name)]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[*own, *known],
@@ -111,6 +113,14 @@ def app(
     )
     served: ASGIApp = ExplainedRefusals(streamable(methods, methods.answer, security))
     return BearerToken(served, token) if token else served
+
+
+def _spellings(name: str) -> list[str]:
+    """Return a name as `Host` may have it, which leaves out the port of http and https."""
+    bare, _, port = name.rpartition(":")
+    if not port.isdigit():
+        return [name, f"{name}:*"]
+    return [name, bare] if port in {"80", "443"} else [name]
 
 
 def streamable(

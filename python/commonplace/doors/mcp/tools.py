@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
+from urllib.parse import unquote
 
 from msgspec import Meta
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 LONGEST = 20_000
 """Most characters of text in an answer of `read`; a host warns at 10,000 tokens."""
 NOTES = "facts/notes.md"
+NOTE, SESSION = "commonplace://note/", "commonplace://session/"
+"""How the URIs of resources begin."""
 AGENT = " <!-- META: by=agent -->"
 """At the end of an entry: an agent said it."""
 # Things wrong with the store that `status` names
@@ -176,6 +179,8 @@ class MemoryTools:
             start: First line: next of an earlier answer.
             limit: Most lines.
         """
+        if path.startswith((NOTE, SESSION)):
+            path = unquote(path.removeprefix(NOTE).removeprefix(SESSION))
         where, first, last = located(path)
         first = max(start, first or 1)
         end = first + limit if last is None else min(first + limit, last + 1)
@@ -233,6 +238,8 @@ class MemoryTools:
         from commonplace.entries.injection import author_of_note  # noqa: PLC0415
 
         item = _list_item(content)
+        if not item:
+            raise ToolError("remember: `content` is empty: give one fact, in a sentence of its own")
         # where notes are the owner's it is said that this is none of theirs
         mark = AGENT if author_of_note(path) == "owner" else ""
         marked = f"{item[:-1]}{mark}\n"
@@ -240,7 +247,7 @@ class MemoryTools:
         def with_item(text: str) -> str:
             # not where it only begins one with more lines
             there = rf"^{re.escape(item[:-1])}(?:{re.escape(mark)})?\n(?!  )"
-            if not item or re.search(there, text, re.MULTILINE):
+            if re.search(there, text, re.MULTILINE):
                 return text
             end = "" if not text or text.endswith("\n") else "\n"
             return f"{text}{end}{marked}"
