@@ -104,6 +104,28 @@ def test_a_session_is_not_told_what_it_said_itself(told: Agent) -> None:
     assert told.event("prompt", "one", prompt=QUESTION) == ""
 
 
+def test_an_announcement_comes_with_what_came_of_it(agent: Agent) -> None:
+    path = agent.transcript("one", (FACT, "Let me see how the staging server is set up."))
+    first, second = map(json.loads, path.read_text().splitlines())
+    step, end = ({"content": text, "role": "assistant"} for text in ("Reading.", "Port is open."))
+    more = [second | {"message": said, "uuid": f"u{len(said['content'])}"} for said in (step, end)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in (first, second, *more)))
+    agent.event("session end", "one")
+    shown = agent.event("prompt", "two", prompt=QUESTION)
+    answer = "Let me see how the staging server is set up.\n  […]\n  Port is open.\n"
+    assert f"- Asked: {FACT}\n  Answered: {answer}" in shown
+
+
+def test_what_has_no_room_for_its_answer_is_left_out(agent: Agent) -> None:
+    most = "The staging server listens on its port. " * 43
+    agent.transcript("one", (FACT, most), (f"{FACT} Really.", f"Yes, it {'still ' * 60}does."))
+    agent.event("session end", "one")
+    shown = agent.event("prompt", "two", prompt=QUESTION)
+    assert shown.count("Asked: ") == shown.count("Answered: ") == 1
+    with commonplace.open(agent.root) as store:
+        assert len([*HookLog(store).entries()][-1]["shown"]) == 1
+
+
 def test_a_question_without_an_answer_is_not_recalled(agent: Agent) -> None:
     path = agent.transcript("one", (QUESTION, ""))
     path.write_text(path.read_text().splitlines()[0] + "\n")

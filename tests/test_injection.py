@@ -279,6 +279,19 @@ def test_a_piece_is_cut_at_the_end_of_a_sentence_and_marked(text: str, kept: str
     assert not pack([Piece("x" * 200, "a#L1", "owner")], 120, cut=True).text
 
 
+def test_an_answer_is_not_cut_off_from_its_question() -> None:
+    asked = Piece("Asked: One. Two.\nAnswered: Three. " + "x" * 200, "a#L1", "agent")
+    (used,) = pack([asked], 90, heading="", cut=True, cut_after="\nAnswered: ").used
+    assert used.cut
+    found = pack([asked], 90, heading="", cut=True, cut_after="\nAnswered: ").text
+    assert "Answered: Three. […]" in found
+    for budget in range(90):
+        text = pack([asked], budget, heading="", cut=True, cut_after="\nAnswered: ").text
+        assert not text or "Answered: Three. […]" in text
+    # a text that a piece does not have changes nothing
+    assert pack([asked], 70, cut=True, cut_after="?") == pack([asked], 70, cut=True)
+
+
 def test_the_shape() -> None:
     packed = pack(
         [

@@ -143,10 +143,12 @@ class Hook:
         text = ""
         used: list[dict[str, Any]] = []
         if fresh:
+            from commonplace.doors.injection_candidates import ANSWERED
             from commonplace.entries.injection import pack
 
-            pieces = (one.piece for one in fresh)
-            packed = pack(pieces, min(budget, self._host.limit), cut=True)
+            pieces = [one.piece for one in fresh]
+            most = min(budget, self._host.limit)
+            packed = pack(pieces, most, cut=True, cut_after=ANSWERED)
             scores = {one.piece.citation: one.score for one in fresh}
             text = packed.text
             cited = [one.piece.citation for one in packed.used]

@@ -32,6 +32,10 @@ RECENT_NOTES = 10
 STANDING_NOTES = ("memory", "rules", "preferences", "user", "profile", "overview")
 LONGEST_PROMPT = 400
 """Characters of an old prompt that are shown with its answer."""
+ANSWERED = "\nAnswered: "
+"""Between an old prompt and its answer; the one without the other tells nothing."""
+SHORTEST_ANSWER = 300
+"""Characters of an answer that can stand alone: agents announce each step in a sentence or two."""
 LONGEST_QUERY = 2000
 """Characters of a prompt that are searched: what follows is mostly pasted text."""
 # of a script without spaces each character counts as a word: Thai to Myanmar, Khmer, CJK
@@ -66,7 +70,8 @@ def recalled_text(
     from commonplace.entries.injection import pack
 
     found = fitting(store, prompt, session, min_confidence)
-    return pack((one.piece for one in found), budget, cut=True).text if found else ""
+    pieces = [one.piece for one in found]
+    return pack(pieces, budget, cut=True, cut_after=ANSWERED).text if pieces else ""
 
 
 def fitting(
@@ -132,7 +137,26 @@ def _piece(store: Store, hit: Hit) -> Piece:
         return piece
     asked = " ".join((hit.prompt or "").split())
     short = asked if len(asked) <= LONGEST_PROMPT else f"{asked[:LONGEST_PROMPT]} […]"
-    return replace(piece, text=f"Asked: {short}\nAnswered: {piece.text}", title=hit.title)
+    return replace(
+        piece, text=f"Asked: {short}{ANSWERED}{_answer(store, hit, piece.text)}", title=hit.title
+    )
+
+
+def _answer(store: Store, hit: Hit, best: str) -> str:
+    """Return what was said to a prompt: the message that fits best.
+
+    If that is short and others follow in the turn, the last of them comes with it: the best one may
+    say what is about to be done, and the last one says what came of it.
+    """
+    if len(best) >= SHORTEST_ANSWER:
+        return best
+    behind = store.transcript(hit.path).messages(hit.line + 1, hit.end_line - hit.line)
+    said = [
+        one.text.strip()
+        for one in behind
+        if one.line <= hit.end_line and one.role == "assistant" and one.text.strip()
+    ]
+    return f"{best}\n[…]\n{said[-1]}" if said else best
 
 
 def standing(store: Store, event: HookEvent) -> list[Candidate]:

@@ -10,7 +10,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 
 from commonplace.doors.encoded_names import encode
-from commonplace.doors.injection_candidates import recalled_text
+from commonplace.doors.injection_candidates import ANSWERED, recalled_text
 from commonplace.doors.transcript_entries import TranscriptEntries
 from commonplace.entries.injection import pack, unframe
 
@@ -82,7 +82,7 @@ class TranscriptMemoryBlock(BaseMemoryBlock[str]):
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Return less of what was put in, the best of it; None when nothing is left."""
         budget = max(len(content) - _TOKEN * tokens_to_truncate, 0)
-        return pack(unframe(content), budget, cut=True).text or None
+        return pack(unframe(content), budget, cut=True, cut_after=ANSWERED).text or None
 
     def path(self, session_id: str) -> str:
         """Return the path of the transcript of a session."""

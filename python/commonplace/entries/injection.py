@@ -171,6 +171,7 @@ def pack(
     tag: str = "memory",
     heading: str = NOTICE,
     cut: bool = False,
+    cut_after: str = "",
     cite: bool = True,
 ) -> Injection:
     r"""Frame as many pieces as fit, in the order given.
@@ -183,6 +184,7 @@ def pack(
         heading: The line that stands first in the frame; empty for none.
         cut: Cut a piece that does not fit at the end of a sentence, with a mark, instead of
             leaving it out.
+        cut_after: A piece with this text is only cut behind it, as an answer behind its question.
         cite: Say after each piece where it lies, under which headings, by whom and when. Without
             it a piece is shorter, only says by whom it is when that is not the owner, and
             `unframe()` does not read it; the receipt has the citations all the same.
@@ -222,7 +224,8 @@ def pack(
         item, escaped = _item(piece, tag, cite)
         shorter = piece
         if not fits(item) and cut:
-            shorter = _shortened(piece, lambda short: fits(_item(short, tag, cite)[0]))
+            least = piece.text.find(cut_after) + len(cut_after) if cut_after in piece.text else 0
+            shorter = _shortened(piece, least, lambda short: fits(_item(short, tag, cite)[0]))
             item, escaped = _item(shorter, tag, cite)
         if not fits(item):
             left_out.append(LeftOut(piece, "over budget"))
@@ -311,9 +314,12 @@ def _item(piece: Piece, tag: str, cite: bool = True) -> tuple[str, int]:
     return "\n".join(lines) + (f"\n {end}" if rest else end), escaped
 
 
-def _shortened(piece: Piece, fits: Callable[[Piece], bool]) -> Piece:
-    """Return the piece cut at the last sentence end with which it fits, or as it is."""
-    ends = [found.end() for found in _SENTENCE.finditer(piece.text)]
+def _shortened(piece: Piece, least: int, fits: Callable[[Piece], bool]) -> Piece:
+    """Return the piece cut at the last sentence end with which it fits, or as it is.
+
+    What ends before the position `least` would be too short.
+    """
+    ends = [found.end() for found in _SENTENCE.finditer(piece.text, least)]
 
     def cut(at: int) -> Piece:
         return replace(piece, text=piece.text[:at].rstrip() + CUT)
