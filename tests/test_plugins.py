@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,26 @@ def test_hooks_run_the_command_by_its_name(form: str) -> None:
     assert {*hooks} == {*find_host(form).events}
     for groups in hooks.values():
         assert groups[0]["hooks"][0]["command"] == f"commonplace hook {form}"
+
+
+@pytest.mark.parametrize("form", ["claude-code", "codex", "agent-plugins"])
+def test_the_server_has_the_memory_of_the_hooks(form: str, tmp_path: Path) -> None:
+    (name,) = (name for name in plugin_files(form, with_mcp=True) if name.endswith("mcp.json"))
+    (server,) = json.loads(plugin_files(form, with_mcp=True)[name])["mcpServers"].values()
+    cloned = tmp_path / "cloned"
+    (cloned / ".commonplace").mkdir(parents=True)
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "status"}}
+    environment = {key: value for key, value in os.environ.items() if key != "COMMONPLACE_ROOT"}
+    done = subprocess.run(
+        [sys.executable, "-m", "commonplace", *server["args"]],
+        input=json.dumps(request).encode() + b"\n",
+        capture_output=True,
+        check=True,
+        cwd=cloned,
+        env=environment | {"HOME": str(tmp_path)},
+    )
+    answer = json.loads(done.stdout)["result"]["structuredContent"]
+    assert answer["root"] == str(tmp_path / ".commonplace")
 
 
 def test_the_portable_form_has_no_other_fields() -> None:

@@ -31,7 +31,15 @@ NAME = argument(
 )
 
 
-@command(SYSTEM, HTTP, LISTEN_HOST, LISTEN_PORT, NAME, IN_PROJECT, KEEP_SECRETS)
+OF_USER = argument(
+    "--user",
+    dest="of_user",
+    action="store_true",
+    help="The memory of the user, as hooks have it, in whatever folder it is started.",
+)
+
+
+@command(SYSTEM, HTTP, LISTEN_HOST, LISTEN_PORT, NAME, IN_PROJECT, OF_USER, KEEP_SECRETS)
 def mcp(
     opening: RootOptions,
     *,
@@ -41,6 +49,7 @@ def mcp(
     port: int,
     names: list[str] | None,
     in_project: bool,
+    of_user: bool,
     keep_secrets: bool,
 ) -> int:
     """Serve the memory to agents over MCP, on stdio or HTTP, until the host ends it.
@@ -49,10 +58,10 @@ def mcp(
     """
     from commonplace.doors.mcp.methods import Methods
 
-    if in_project:
+    if in_project or of_user:
         from commonplace.doors.hook import memory_root
 
-        opening.root = str(memory_root(opening.root, "."))
+        opening.root = str(memory_root(opening.root, "." if in_project else None))
     methods = Methods(
         lambda: opened(opening, create=True, keep_secrets=keep_secrets),
         _maker(system) if system else None,

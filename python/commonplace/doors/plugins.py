@@ -49,7 +49,8 @@ def plugin_files(
     """
     if form == "hermes":
         return plugin_texts(min_confidence=min_confidence)
-    server = {"command": NAME, "args": ["mcp"]}
+    # the memory of the hooks, and none that came with the project in which a host starts it
+    server = {"command": NAME, "args": ["mcp", "--user"]}
     manifest: dict[str, Any] = {
         "name": NAME,
         "version": __version__,
