@@ -226,6 +226,9 @@ def test_hooks_and_server_have_the_same_memory_everywhere(
     run(["install", "codex"])
     server = tomllib.loads((home / ".codex" / "config.toml").read_text())["mcp_servers"]
     assert server["commonplace"]["args"] == ["--root", f"{home}/.commonplace", "mcp"]
+    # whatever variables the host is started with
+    hooks = (home / ".codex" / "hooks.json").read_text()
+    assert hooks.count(f"--root {home}/.commonplace hook codex") == len(find_host("codex").events)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,9 @@ def installed_files(
         ValueError: The host has no settings of a project.
     """
     own = folder(host, project)
+    if root is None and not project:
+        # by its name: a host starts these in a project, and with variables, which may name another
+        root = str(memory_root(None))
     if host.is_provider:
         return hermes_files(own, str(Path(root).absolute()) if root else None, min_confidence)
     skill = OwnFile(_skills(host, project) / "commonplace" / "SKILL.md", skill_text())
@@ -90,9 +93,6 @@ def _mcp_file(
     host: Host, program: str, root: str | None, own: Path, *, in_project: bool
 ) -> SettingsFile:
     """Return the file with the MCP servers of a host."""
-    if root is None and not in_project:
-        # that of the hooks: a host starts the server in a project, which may have come with another
-        root = str(memory_root(None))
     server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
     server += ["--project"] if in_project and root is None else []
     key = host.settings.servers
