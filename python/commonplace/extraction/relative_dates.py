@@ -25,9 +25,13 @@ def _back(day: date, months: int) -> str:
     return f"{at // 12}-{at % 12 + 1:02}"
 
 
-def _count(found: re.Match[str], group: str = "n") -> int:
-    said = found[group]
+def counted(said: str) -> int:
+    """Return the number that a match of `NUMBER` stands for."""
     return int(said) if said.isdigit() else COUNTS[said.casefold()]
+
+
+def _count(found: re.Match[str], group: str = "n") -> int:
+    return counted(found[group])
 
 
 def _month(day: date, number: int) -> str:
