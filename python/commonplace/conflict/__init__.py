@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from commonplace.conflict import classifier
+from commonplace.conflict import classifier, corrections
 from commonplace.conflict.changes import (
     have_different_context,
     is_negated,
@@ -118,6 +118,13 @@ def compare(old: str, new: str, similarity: float | None = None) -> Verdict:
     'changed:editor'
     """
     (old, _), (new, said) = statement_and_source(old), statement_and_source(new)
+    if (
+        said
+        and (correction := corrections.read(said))
+        and corrections.restated(old, correction) == new
+    ):
+        right, wrong = correction
+        return Verdict(conflict=True, reason="replaced", old_value=wrong or old, new_value=right)
     verdict = without_embedder(old, new)
     if said and not verdict.conflict and verdict.reason not in {"same", "detail"}:
         by_source = without_embedder(old, said)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from commonplace.chat_spelling import expanded
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
-from commonplace.extraction.third_person import statement
+from commonplace.extraction.third_person import corrects_by_name, statement
 
 # Rules look at one short sentence; a bound on its length bounds the time of every pattern.
 LONGEST = 400
@@ -144,8 +144,8 @@ def by_tables(text: str, unquoted: str, role: str, now: date | None) -> Classifi
     for rule in chosen:
         veto = veto_of(unquoted, rule, role)
         if rule and not veto:
-            told = role == "user" and (firsts[1] or not SENTENCE.match(text))
-            said = statement(text, now) if told else ""
+            told = firsts[1] or not SENTENCE.match(text) or corrects_by_name(text)
+            said = statement(text, now) if role == "user" and told else ""
             return Classification(text, rule.kind, f"{rule.kind}:{rule.code}", statement=said)
         stopped = stopped or veto
     if stopped:

@@ -17,7 +17,7 @@ from commonplace.extraction.classification import (
 )
 from commonplace.extraction.decision import decide
 from commonplace.extraction.rule_tables import codes_for_rest_of_message
-from commonplace.extraction.third_person import by_model
+from commonplace.extraction.third_person import by_model, corrects_by_name, statement
 from commonplace.protocols import ChatModel
 
 # A message as its role and text, or as chat APIs have it
@@ -211,7 +211,11 @@ def rules_of_message(text: str, role: str, now: date | None = None) -> list[Clas
         elif current.reason in {FORGET, PRIVATE}:
             current, carried = heed(current, found)
         elif rejected and current.reason in PLAIN and STATEMENT.match(current.text):
-            current = replace(current, kind="correction", reason="correction:after-no")
+            joined = f"{found[-1].text.rstrip('.!。！ ')}, {current.text}"
+            said = statement(joined, now) if corrects_by_name(joined) else current.statement
+            current = replace(
+                current, kind="correction", reason="correction:after-no", statement=said
+            )
         elif current.reason in codes_for_rest_of_message():
             carried = current.reason
         elif current.reason.startswith(("ephemeral", "joke")) and AFTERTHOUGHT.match(current.text):

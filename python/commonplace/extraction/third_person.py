@@ -89,6 +89,20 @@ SUBJECT = re.compile(
 )
 
 
+# What was told wrongly is named in one clause, and its value in the next
+BY_NAME = re.compile(
+    r"\bmy [\w' -]{2,30}? wrong\b.*?[,:;–—.-]\s*(?:it|should)\b"
+    r"|我的?[^，。]{1,8}错(?:了|啦)?[，,：:。]\s*(?:应该|其实)?[是叫]",
+    re.IGNORECASE,
+)
+# Where "my" begins a sentence or a clause
+OWN_CLAUSE = re.compile(
+    r"(?:^|(?<=, )|(?<= and )|(?<= but ))(?:my|our)\b(?=.* (?:is|are|was|were|has|have|[a-z]+s)\b)"
+    r"|^(?:my|our)\b",
+    re.IGNORECASE,
+)
+
+
 class Template(NamedTuple):
     """A whole sentence and what it comes down to."""
 
@@ -129,6 +143,15 @@ def statement(text: str, day: date | None = None) -> str:
     return _chinese(text, day) if CHINESE.search(text) else _english(text, day)
 
 
+def corrects_by_name(text: str) -> bool:
+    """Say whether a sentence names what is wrong, and only points at it with the right value.
+
+    >>> corrects_by_name("You have my birthday wrong, it's 5 May")
+    True
+    """
+    return bool(BY_NAME.search(text))
+
+
 def _english(text: str, day: date | None) -> str:
     bare = expanded(ENDING.sub("", " ".join(text.split())))
     bare = _lead().sub("", bare)
@@ -136,12 +159,8 @@ def _english(text: str, day: date | None) -> str:
     bare, time = spoken_time(bare, day)
     if not bare or "?" in bare or len(bare) > LONGEST or re.search(r"[.!;] ", bare):
         return ""
-    for template in templates("english"):
-        found = template.pattern.fullmatch(bare)
-        if found and not (
-            template.statement.startswith("User lives") and _tools().search(found["x"])
-        ):
-            return _filled(template.statement, found, f" since {time}" if time else "")
+    if said := _by_template(bare, "english", f" since {time}" if time else ""):
+        return said
     if not SUBJECT.match(bare):
         first = bare.split()[0].casefold()
         if not (first in PAST or first.endswith("ed")) or first in {"been", "read", "put", "let"}:
@@ -152,7 +171,8 @@ def _english(text: str, day: date | None) -> str:
     )
     bare = re.sub(r"^(\w+) and (?:i|me)\b", r"User and \1", bare, flags=re.IGNORECASE)
     said = VERB.sub(_third, bare)
-    said = re.sub(r"^(?:my|our)\b", "User's", said, flags=re.IGNORECASE)
+    # a clause of its own may one day stand alone
+    said = OWN_CLAUSE.sub("User's", said)
     for first, third in (
         (r"\b(?:my|our)\b", "their"),
         (r"\b(?:me|us)\b", "User"),
@@ -165,6 +185,17 @@ def _english(text: str, day: date | None) -> str:
     if time:
         said += f" since {time}" if began else f" ({time})"
     return said
+
+
+def _by_template(bare: str, language: str, since: str) -> str:
+    """Return what the first template that matches makes of a bare sentence."""
+    for template in templates(language):
+        found = template.pattern.fullmatch(bare)
+        if found and not (
+            template.statement.startswith("User lives") and _tools().search(found["x"])
+        ):
+            return _filled(template.statement, found, since)
+    return ""
 
 
 def _couple(found: re.Match[str]) -> str:
@@ -205,9 +236,8 @@ def _chinese(text: str, day: date | None) -> str:
     bare, time = spoken_time(bare, day)
     if not bare or len(bare) > 100 or re.search(r"[？?。]", bare):
         return ""
-    for template in templates("chinese"):
-        if found := template.pattern.fullmatch(bare):
-            return _filled(template.statement, found, f"自{time}起" if time else "")
+    if said := _by_template(bare, "chinese", f"自{time}起" if time else ""):
+        return said
     if ASKS_ZH.search(bare):
         return ""
     said = re.sub(

@@ -18,7 +18,7 @@ from typing import Any
 from commonplace import conflict
 from commonplace._core import Written
 from commonplace.citation import located
-from commonplace.conflict import Verdict
+from commonplace.conflict import Verdict, corrections
 from commonplace.conflict.entries import (
     Compare,
     EntryVerdict,
@@ -112,6 +112,7 @@ class Writer:
         today = self._today()
         said = said or today
         compare = self._comparer()
+        given, content = content, self._completed(content) if by == OWNER else content
         near = self._near(content)
         main = self._pages.main
         for path, entry in near:
@@ -149,7 +150,8 @@ class Writer:
             notes.append(f"{main} has grown large: {error}")
         place = self._place(change, notes)
         stored = _receipt(written, change.placed, place)
-        return {**stored, "added": True, "replaced": ended, "notes": notes}
+        done = {**stored, "added": True, "replaced": ended, "notes": notes}
+        return done if content == given else {**done, "text": content}
 
     def correct(
         self, citation: str, content: str, expected_version: str | None = None
@@ -182,6 +184,7 @@ class Writer:
         says by name of what it ends that it ended or changed.
         """
         compare = self._comparer()
+        content = self._completed(content)
 
         def surely(old: str, new: str) -> Verdict:
             verdict = compare(old, new)
@@ -191,6 +194,14 @@ class Writer:
         return any(
             compare_entry(entry.text, content, surely).untrue for _, entry in self._near(content)
         )
+
+    def _completed(self, content: str) -> str:
+        """Return a correction that names only values as the statement that it corrects."""
+        if corrections.read(content) is None:
+            return content
+        today = self._today()
+        known = (one.text for _, one in self._pages.all() if not one.mark.is_past(today))
+        return corrections.completed(content, known) or content
 
     def _end_elsewhere(
         self,
