@@ -66,6 +66,17 @@ JOINED = {
             "Answer in German; keep answers short; no emojis",
             ["Answer in German", "keep answers short", "no emojis"],
         ),
+        ("I'm deaf, from Leeds and I swim", ["I'm deaf", "I'm from Leeds", "I swim"]),
+        ("I'm a vet, vegan, and divorced", ["I'm a vet", "I'm vegan", "I'm divorced"]),
+        # what somebody is goes on, or is described
+        ("I'm allergic to nuts, a bit of wool", ["I'm allergic to nuts, a bit of wool"]),
+        ("I'm in Berlin, near Tempelhof", ["I'm in Berlin, near Tempelhof"]),
+        # no name is before these verbs
+        ("Likes tea, hates coffee, rents", ["Likes tea", "hates coffee", "rents"]),
+        (
+            "I'm Bo, I rent in Oslo and train horses",
+            ["I'm Bo", "I rent in Oslo", "I train horses"],
+        ),
         (
             "User lives in Berlin and works at Siemens",
             ["User lives in Berlin", "User works at Siemens"],
@@ -107,6 +118,18 @@ def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
             "I prefer light mode",
             ["I prefer dark mode"],
             "my dog is called Rex",
+        ),
+        (
+            "I'm vegan, allergic to wool, and I live in Oslo",
+            "I'm not vegan any more",
+            ["I'm vegan"],
+            "I'm allergic to wool, and I live in Oslo",
+        ),
+        (
+            "I'm Bo, I rent in Oslo and train horses",
+            "User moved to Bergen",
+            ["I rent in Oslo"],
+            "I'm Bo and I train horses",
         ),
         (
             "Answer in German; keep answers short; no emojis",

@@ -21,7 +21,7 @@ from commonplace.conflict.changes import (
     removed_value,
 )
 from commonplace.conflict.claims import CITIES, LIST, SLOT_SCOPE, Claim, read
-from commonplace.conflict.features import is_of_relative, says_change
+from commonplace.conflict.features import ends_another, is_of_relative, says_change
 from commonplace.conflict.tables import load
 from commonplace.conflict.topics import ended_topic, of_another_thing, with_relative
 from commonplace.conflict.words import (
@@ -58,6 +58,11 @@ FAULT = re.compile(
     r"|with|this|following) (?:[\w-]+ ){0,3}?"
     r"(?:warnings?|errors?|exceptions?|tracebacks?|stack ?traces?|segfaults?)\b",
     re.IGNORECASE,
+)
+# Of an age long past: "at 12 i moved to Cork", 二十岁就去北京了
+AT_AGE = re.compile(
+    r"\b(?:when i was|at the age of) \d{1,2}\b|^(?:at|aged) \d{1,2},? (?:i|we)\b"
+    r"|岁(?:就|的?时|那年|开始|起)"
 )
 # The rules say nothing then, or are not sure
 UNDECIDED = {"unrelated", "unsure"}
@@ -151,7 +156,7 @@ def statement_and_source(text: str) -> tuple[str, str]:
 
 def without_embedder(old: str, new: str) -> Verdict:
     """Compare two statements by the rules, and by the classifier where these do not decide."""
-    if len(old) > LONGEST or len(new) > LONGEST:
+    if len(old) > LONGEST or len(new) > LONGEST or AT_AGE.search(new.casefold()):
         return Verdict(conflict=False, reason="unrelated")
     new = with_relative(old, new)
     verdict = by_rules(old, new)
@@ -181,6 +186,7 @@ def may_conflict(old: str, new: str) -> bool:
         and says_change(old, new)
         and not other_subject(old, new)
         and not of_another_thing(old, new)
+        and not ends_another(old, new)
     )
 
 

@@ -21,17 +21,36 @@ _VERB = (
     r"|quit|bought|sold|got|gave|joined|left|became|married|graduated|commutes?|sleeps?|wakes?"
     r"|takes?|teach(?:es)?|manages?|leads?|grew|avoids?|no longer|never|always|usually|now|also)"
 )
+# Verbs of habits and states, which are no nouns behind a comma
+_REGULAR = (
+    r"(?:live|work|prefer|like|love|hate|dislike|enjoy|want|need|use|drink|eat|drive|own|speak"
+    r"|play|plan|keep|run|write|read|listen|know|think|commute|sleep|wake|take|manage|lead|avoid"
+    r"|rent|sing|swim|ride|bake|wear|train|volunteer|collect|suffer|maintain|deploy)"
+)
+_PAST = (
+    r"moved|switched|started|stopped|quit|bought|sold|got|gave|joined|left|became|married|graduated"
+    r"|grew|no longer|never"
+)
 _THIRD = (
-    r"(?:is|has|was|does|doesn't|isn't|goes|stud(?:ies|ied)|watches|teaches|moved|switched|started"
-    r"|stopped|quit|bought|sold|got|gave|joined|left|became|married|graduated|grew|no longer"
-    r"|(?:live|work|prefer|like|love|hate|dislike|enjoy|want|need|use|drink|eat|drive|own|speak"
-    r"|play|plan|keep|run|write|read|listen|know|think|commute|sleep|wake|take|manage|lead|avoid)s)"
+    r"(?:is|has|was|does|doesn't|isn't|goes|stud(?:ies|ied)|watches|teaches"
+    rf"|{_PAST}|{_REGULAR}s)"
 )
-_BASE = (
-    r"(?:am|have|live|work|prefer|like|love|hate|enjoy|want|need|use|drink|eat|drive|own|speak|play"
-    r"|don't|do not|can|can't|study|keep|moved|switched|started|stopped|quit|bought|sold|got|gave"
-    r"|joined|left|became|no longer|never)"
+_BASE = rf"(?:am|have|don't|do not|can|can't|study|watch|teach|{_PAST}|{_REGULAR})"
+# What somebody is, besides: "I'm a nurse, left-handed, and from Leeds"
+_ALSO_IS = re.compile(
+    r"(?:(?:allergic|intolerant|lactose|gluten|married|single|divorced|widowed|engaged|retired"
+    r"|pregnant|vegan|vegetarian|pescatarian|left-handed|right-handed|deaf|dyslexic|diabetic"
+    r"|asthmatic|self-employed|unemployed|colou?r-?blind)\b|(?:originally )?from [A-Z]"
+    r"|(?:based|born) in |\d\d\b(?! ?%)(?= years old|,|\.|$| and)|an? (?:[\w-]+ ){0,2}[a-z]+"
+    r"(?:er|or|ist|ian|ant|ent|ee|man|woman|nurse|vegan|vegetarian|chef|vet|pilot|dad|mum|mom)\b)"
 )
+_COPULA = re.compile(
+    r"(?:(?:the )?user is|(?:i|he|she) (?:am|is)|i'm|he's|she's|we're|we are) (?=\S)", re.IGNORECASE
+)
+# Its subject is the user's, and it says nothing
+_ASIDE = re.compile(r"(?:yes,? )?(?:i|user) (?:knows?|guess|think|swear)[.! ]*\Z", re.IGNORECASE)
+# Behind these a comma goes on with what is listed
+_OPEN = re.compile(r"\b(?:to|of|with|about|for|between)\b")
 _NOUNS = r"(?:[\w'-]+ ){1,3}?"
 _SUBJECT = (
     rf"(?:(?:the )?user(?='s {_NOUNS}| {_VERB}\b)"
@@ -51,10 +70,15 @@ _ELIDED = {
     True: re.compile(rf"{_THIRD}\b", re.IGNORECASE),
     False: re.compile(rf"{_BASE}\b", re.IGNORECASE),
 }
-CLAUSE = re.compile(rf"\b{_VERB}\b|^{_ORDER}|'(?:m|s|re|ve)\b|^[\w ]{{2,24}}: ", re.IGNORECASE)
-_LEAD = re.compile(
-    r"(?:the )?user (?=\S)|(?:i|we|he|she|they) (?=\S)|[A-Z][a-z]+ (?=\S)", re.IGNORECASE
+CLAUSE = re.compile(
+    rf"\b(?:{_VERB}|{_BASE}|{_THIRD})\b|^{_ORDER}|'(?:m|s|re|ve)\b|^[\w ]{{2,24}}: ", re.IGNORECASE
 )
+_LEAD = re.compile(
+    rf"(?:the )?user (?=\S)|(?:i|we|he|she|they) (?=\S)"
+    rf"|(?!(?:{_THIRD}|{_BASE}|{_ORDER})\b)[A-Z][a-z]+ (?=\S)",
+    re.IGNORECASE,
+)
+_SELF = re.compile(r"(?:the )?user |(?:i|we) ", re.IGNORECASE)
 _PLURAL = re.compile(r"(?:i|we|they|you)\b", re.IGNORECASE)
 _INFINITIVE = re.compile(r"\bto [a-z]+\b")
 
@@ -149,13 +173,34 @@ def _chain(text: str, start: int, end: int) -> Chain:
     if len(clauses) == 1 and (lives := _LIVES.match(text, start, inner)):
         pieces = [(lives.end("lead"), lives.start("gap")), (lives.end("gap"), inner)]
         return Chain(start, end, lives.span("lead"), pieces, [True, True])
-    lead = _LEAD_ZH.match(text, start, inner) or _LEAD.match(text, start, inner)
-    chain = Chain(start, end, (start, lead.end()) if lead else (start, start), clauses)
+    return _of_clauses(text, start, end, clauses)
+
+
+def _of_clauses(text: str, start: int, end: int, clauses: list[tuple[int, int]]) -> Chain:
+    """Return the chain of a sentence of these clauses, and which of them need its subject."""
+    inner = clauses[-1][1]
+    chain = Chain(start, end, (start, start), clauses)
+    also = [bool(_ALSO_IS.match(text, *clause)) for clause in clauses[1:]]
+    if copula := _COPULA.match(text, start, inner) if any(also) else None:
+        chain.lead, chain.needs = copula.span(), [False, *also]
+        return chain
+    lead = _LEAD_ZH.match(text, start, inner) or _first_subject(text, clauses)
+    chain.lead = lead.span() if lead else chain.lead
     chain.needs = [
-        bool(number and lead) and not _has_subject(text[begin:stop])
+        bool(number and lead and lead.start() < begin) and not _has_subject(text[begin:stop])
         for number, (begin, stop) in enumerate(clauses)
     ]
     return chain
+
+
+def _first_subject(text: str, clauses: list[tuple[int, int]]) -> re.Match[str] | None:
+    """Return the subject of the first clause, or of the first that has the user for its own."""
+    leads = (
+        found
+        for number, (start, stop) in enumerate(clauses)
+        if (found := _LEAD.match(text, start, stop)) and (not number or _SELF.match(found[0]))
+    )
+    return next(leads, None)
 
 
 def _listed(text: str, chain: Chain, start: int, end: int) -> Chain:
@@ -203,13 +248,14 @@ def _are_apart(left: str, right: str, sentence: str, *, chinese: bool) -> bool:
     if chinese or (CHINESE.match(right) and CHINESE.search(left)):
         piece = re.split(r"[，,]", right, maxsplit=1)[0]
         return len(left) >= 2 and len(piece) >= 2 and not _BOUND_ZH.match(piece)
-    if not CLAUSE.search(left):
+    if _COPULA.match(sentence) and _ALSO_IS.match(right) and not _OPEN.search(left):
+        return True
+    if _ASIDE.match(right) or not (CLAUSE.search(left) or _ALSO_IS.match(left)):
         return False
     if _OWN.match(right):
         return not ASKS.match(right) or bool(ASKS.match(left) or ASKS.match(sentence))
-    if _INFINITIVE.search(left):
-        return False
-    return bool(_ELIDED[not _PLURAL.match(sentence)].match(right))
+    elided = _ELIDED[not _PLURAL.match(sentence)].match(right)
+    return bool(elided) and not _INFINITIVE.search(left)
 
 
 def _has_subject(piece: str) -> bool:

@@ -317,6 +317,22 @@ def ends_by_name(old_text: str, new_text: str) -> bool:
     return "named" in about and not about.isdisjoint({"ended_it", "changed_it"})
 
 
+def ends_another(old_text: str, new_text: str) -> bool:
+    """Say whether a new statement says of another thing of the same sort that it ended, no more.
+
+    >>> ends_another("我会弹钢琴", "吉他卖了"), ends_another("我会弹钢琴", "吉他卖了，改弹钢琴")
+    (True, False)
+    """
+    old, new = signs(old_text), signs(new_text)
+    shared = old.sorts.keys() & new.sorts.keys()
+    only_ended = "ended" in new.signals and new.signals.isdisjoint({"began", "corrected"})
+    others = all(
+        len(new.sorts[name]) == 1 and new.sorts[name].isdisjoint(old.sorts[name]) for name in shared
+    )
+    named = old.pairs & new.pairs if new.chinese else old.words & new.words
+    return only_ended and bool(shared) and others and not named
+
+
 def said_of(old: Signs, new: Signs) -> set[str]:
     """Return what each statement says, and of whom."""
     marks = {f"new:{signal}" for signal in new.signals}

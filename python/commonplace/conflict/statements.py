@@ -119,11 +119,16 @@ def _kept(text: str, chain: Chain, gone: Collection[tuple[int, int]]) -> str:
     first = kept[0]
     start = chain.pieces[first][0]
     lead = text[slice(*chain.lead)] if first and chain.needs[first] else ""
+    # the subject may be that of a later piece, which is gone
+    at = next((n for n, (begin, end) in enumerate(chain.pieces) if begin <= chain.lead[0] < end), 0)
+    lost = next((number for number in kept if chain.needs[number]), None) if at else None
     parts = [lead or (text[chain.start : start] if not first else "")]
     for number in kept:
         begin, end = chain.pieces[number]
         if number != first:
             parts.append(text[chain.pieces[number - 1][1] : begin])
+            if number == lost and at not in kept:
+                parts.append(text[slice(*chain.lead)])
         parts.append(text[begin:end])
     # its source says what is gone, too
     tail = text[chain.pieces[-1][1] : chain.end]

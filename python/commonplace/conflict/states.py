@@ -34,12 +34,13 @@ OTHER = re.compile(
     r"|flatmate|client|customer|teacher|wife|husband|partner|girlfriend|boyfriend|son|daughter|kid"
     r"|child|dog|cat|puppy|ex|妹妹|妹|弟弟|弟|哥哥|哥|姐姐|姐|爸爸|爸妈|爸|妈妈|妈"
     r"|爷爷|奶奶|外公|外婆"
-    r"|孩子|娃|宝宝|老婆|老公|妻子|丈夫|媳妇|儿子|女儿|闺女|同事|朋友|闺蜜|室友|邻居|同学|表[哥弟姐妹]|叔叔|舅舅"
+    r"|孩子|娃|宝宝|[猫狗](?![粮砂舍窝])|老婆|老公|妻子|丈夫|媳妇|儿子|女儿|闺女|同事|朋友|闺蜜|室友|邻居|同学|表[哥弟姐妹]|叔叔|舅舅"
     r"|[小老](?=[\u4e00-\u9fff](?!板|婆|公|师|了|家)))s?"
     r"(?![- ]in[- ]law)(?!(?:'s)? and (?:i|me)\b)(?!和我|跟我)"
 )
 # What is so of one of a couple is so of the other
 OF_BOTH = {"relationship", "pregnancy", "children"}
+LIVES_TOGETHER = "partner"
 SPOUSES = {
     "wife",
     "husband",
@@ -61,6 +62,12 @@ AGO = re.compile(
     r" (?:day|week|month|year)s? ago)\b"
     r"|(?:昨天|前天|[一两二三四五六几]个?(?:天|周|星期|月|年)前)"
 )
+# Whose manager somebody is, if not the user's
+GROUP = re.compile(
+    r"\bof (?:the )?(?P<who>(?!my\b|our\b|the user)[\w' -]{2,30}?"
+    r" (?:team|group|office|department|branch))\b"
+    r"|(?:^|[，。])(?P<who2>(?!我|咱|用户)[^，。]{1,8}?(?:组|部|部门|团队|分公司|办公室|店))的"
+)
 COMPANY = re.compile(
     r"\b(?:company|office|team|startup|headquarters|hq|servers?|factory)\b|公司|办公室|总部|团队|工厂"
 )
@@ -78,6 +85,16 @@ FIRST = re.compile(
     r"^(?:\w+ )?(?:i|we|i'm|we're|user|my|our)\b|^(?:我|用户|咱)"
     r"|^(?:现在|目前|如今)?(?:一个人|自己|独自)"
 )
+
+
+def group_of(part: str) -> str:
+    """Return whose manager a clause in small letters speaks of; "" is the user.
+
+    >>> group_of("the new manager of the lagos team is pieter"), group_of("my manager is sunita")
+    ('lagos team', '')
+    """
+    found = GROUP.search(part)
+    return found["who"] or found["who2"] if found else ""
 
 
 class State(NamedTuple):
@@ -184,7 +201,8 @@ def _of_clause(part: str, subject: str) -> Iterator[Reading]:
         if state.scoped and SCOPED.search(part):
             continue
         of_both = subject in SPOUSES or (state.value == "born" and subject in NEWBORN)
-        who = "" if of_both and state.attribute in OF_BOTH else subject
+        shared = state.attribute in OF_BOTH or state.value == LIVES_TOGETHER
+        who = "" if of_both and shared else subject
         if state.pattern.search(part) and (state.denied or not denied or state.rank):
             yield Reading(who, state.attribute, state.value, state.rank)
     if not denied:
@@ -201,4 +219,5 @@ def _of_slots(part: str, subject: str) -> Iterator[Reading]:
             value = next((group for group in found.groups() if group), "").strip(" .'-")
             if value and not (slot.other and slot.other.search(value)):
                 strong = not slot.strong or bool(slot.strong.search(part))
-                yield Reading(subject, slot.attribute, value, 0, strong)
+                of_group = group_of(part) if slot.attribute == "manager" else ""
+                yield Reading(of_group or subject, slot.attribute, value, 0, strong)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
 from commonplace.conflict.literal_filter import LiteralFilter
-from commonplace.conflict.states import OTHER
+from commonplace.conflict.states import OTHER, group_of
 from commonplace.conflict.tables import load as conflict_tables
 from commonplace.conflict.tables import read_table
 from commonplace.conflict.words import CHINESE, cached, content, plain
@@ -151,6 +151,8 @@ def ended_topic(old: str, new: str) -> Ended | None:
     same_subject = _relative(before) == _relative(after)
     for topic, now in _ends(after):
         if not (same_subject or topic.name in OF_RELATIVES):
+            continue
+        if topic.name == "manager" and group_of(after) != group_of(before):
             continue
         was = topic.old.search(before)
         if not was or (not _value(was) and topic.new.search(before)):
