@@ -21,10 +21,19 @@ from commonplace.conflict.changes import (
     removed_value,
 )
 from commonplace.conflict.claims import CITIES, LIST, SLOT_SCOPE, Claim, read
-from commonplace.conflict.features import ends_another, is_of_relative, says_change
+from commonplace.conflict.features import (
+    attributes,
+    concerns_user,
+    ends_another,
+    is_of_relative,
+    is_of_stranger,
+    says_change,
+)
 from commonplace.conflict.tables import load
 from commonplace.conflict.topics import ended_topic, of_another_thing, with_relative
 from commonplace.conflict.words import (
+    ACTS,
+    ACTS_ZH,
     DENIALS,
     OURSELVES,
     SELF,
@@ -185,6 +194,7 @@ def may_conflict(old: str, new: str) -> bool:
         and not PIECE.search(new)
         and says_change(old, new)
         and not other_subject(old, new)
+        and not is_of_stranger(old, new)
         and not of_another_thing(old, new)
         and not ends_another(old, new)
     )
@@ -192,12 +202,15 @@ def may_conflict(old: str, new: str) -> bool:
 
 def by_rules(old: str, new: str) -> Verdict:
     """Compare two statements by the rules alone."""
-    if is_of_relative(old, new) or (FAULT.search(new) and not FAULT.search(old)):
+    other = other_subject(old, new)
+    stranger = other and OURSELVES.match(old) is not None and bool(acting(new))
+    if is_of_relative(old, new) or (stranger and not concerns_user(new)) or is_new_fault(old, new):
         return Verdict(conflict=False, reason="unrelated")
     before, after = plain(old), plain(new)
     if verdict := word_for_word(before, after):
         return verdict
-    other = other_subject(old, new)
+    # "Pieter is my manager now" is about the user
+    other = other and not stranger
     unrelated = other or have_different_context(before, after)
     if not unrelated and (value := removed_value(before, after)):
         return Verdict(conflict=True, reason="replaced", old_value=value, new_value=after)
@@ -214,6 +227,24 @@ def by_rules(old: str, new: str) -> Verdict:
     if best.reason == "unrelated" and places(before) == places(after):
         best = by_single_difference(before, after, names) or best
     return best
+
+
+def is_new_fault(old: str, new: str) -> bool:
+    """Say whether only the new statement reports a fault."""
+    return bool(FAULT.search(new) and not FAULT.search(old))
+
+
+def acting(text: str) -> str:
+    """Return the name of whom a statement is about, if it is no thing that has attributes.
+
+    >>> acting("Tom quit smoking"), acting("Rent got raised")
+    ('Tom', '')
+    """
+    found = ACTS.match(text) or ACTS_ZH.match(text)
+    if not found:
+        return ""
+    known = attributes(found["name"])
+    return "" if known.names or known.sorts else found["name"]
 
 
 def word_for_word(old: str, new: str) -> Verdict | None:

@@ -49,6 +49,17 @@ OTHERS = frozenset(
 )
 # What somebody else does to the user, or with him, is news of the user
 WITH_ME = re.compile(r"\b(?:me|us|my|our|i|we|i'm|we're|i've|we've)\b|[我咱]")
+# Somebody whom another message named
+PRONOUN = re.compile(
+    r"(?:(?:and|so|but|btw|oh|well|actually|now|yesterday|last \w+)[, ]+)*"
+    r"(?:(?:he|she)(?:'(?:s|ll|d))?|his|her)\b"
+    r"|(?:然后|结果|听说|昨天|后来)*[他她](?![们乡])"
+)
+HAS_RELATIVE = re.compile(
+    r"(?:(?:the )?user|i|we) (?:has|have) an? (?:\w+ )?(?:brother|sister|son|daughter|friend|wife"
+    r"|husband|girlfriend|boyfriend|partner|cousin|colleague|flatmate|roommate)\b"
+    r"|(?:用户|我)?(?:有一?[个位名]|[和跟])[^，。]{0,4}(?:[哥弟姐妹爸妈]|女友|男友|朋友|同事|室友|儿子|女儿)"
+)
 MINE = re.compile(r"(?:the )?user's\b|用户的|我的|(?:my|our)\b")
 
 # Length of the vector of words; each of the other features is 1
@@ -251,10 +262,32 @@ def is_of_relative(old_text: str, new_text: str) -> bool:
     False
     """
     old, new = signs(old_text), signs(new_text)
+    return is_of_stranger(old_text, new_text) or (
+        new.subject in OTHERS and new.subject != "friend" and not old.relatives
+    )
+
+
+def is_of_stranger(old_text: str, new_text: str) -> bool:
+    """Say whether a new statement is about a friend, or he or she, whom the old one does not name.
+
+    >>> is_of_stranger("User lives in Ghent", "he moved to Berlin last year")
+    True
+    >>> is_of_stranger("User has a girlfriend", "she dumped me")
+    False
+    """
+    old, new = signs(old_text), signs(new_text)
+    if pronoun := PRONOUN.match(new.small):
+        named = old.subject or HAS_RELATIVE.match(old.small) or old.relatives & new.relatives
+        return not named and not WITH_ME.search(new.small[pronoun.end() :])
     if new.subject == "friend":
-        with_me = WITH_ME.search(new.small.partition(" ")[2])
+        with_me = WITH_ME.search(new.small[2:] if new.chinese else new.small.partition(" ")[2])
         return not with_me and "friend" not in old.relatives
-    return new.subject in OTHERS and not old.relatives
+    return False
+
+
+def concerns_user(text: str) -> bool:
+    """Say whether a statement names the user: what another does to him, or with him, is his."""
+    return bool(WITH_ME.search(text.casefold()))
 
 
 def says_change(old_text: str, new_text: str) -> bool:
@@ -325,12 +358,14 @@ def ends_another(old_text: str, new_text: str) -> bool:
     """
     old, new = signs(old_text), signs(new_text)
     shared = old.sorts.keys() & new.sorts.keys()
-    only_ended = "ended" in new.signals and new.signals.isdisjoint({"began", "corrected"})
+    only_ended = "ended" in new.signals and not new.signals & {"began", "changed", "corrected"}
+    if not only_ended or len([part for part in CLAUSE.split(new.small) if part.strip()]) > 1:
+        return False
     others = all(
         len(new.sorts[name]) == 1 and new.sorts[name].isdisjoint(old.sorts[name]) for name in shared
     )
     named = old.pairs & new.pairs if new.chinese else old.words & new.words
-    return only_ended and bool(shared) and others and not named
+    return bool(shared) and others and not named
 
 
 def said_of(old: Signs, new: Signs) -> set[str]:

@@ -40,7 +40,8 @@ OTHER = re.compile(
 )
 # What is so of one of a couple is so of the other
 OF_BOTH = {"relationship", "pregnancy", "children"}
-LIVES_TOGETHER = "partner"
+# Who lives with the user does not live alone, and the user neither
+WITH_ME = re.compile(r"\bmoved? in\b|\bwith (?:me|us)\b|搬(?:来|进)|[和跟]我")
 SPOUSES = {
     "wife",
     "husband",
@@ -201,8 +202,8 @@ def _of_clause(part: str, subject: str) -> Iterator[Reading]:
         if state.scoped and SCOPED.search(part):
             continue
         of_both = subject in SPOUSES or (state.value == "born" and subject in NEWBORN)
-        shared = state.attribute in OF_BOTH or state.value == LIVES_TOGETHER
-        who = "" if of_both and shared else subject
+        together = state.attribute == "household" and WITH_ME.search(part)
+        who = "" if together or (of_both and state.attribute in OF_BOTH) else subject
         if state.pattern.search(part) and (state.denied or not denied or state.rank):
             yield Reading(who, state.attribute, state.value, state.rank)
     if not denied:

@@ -222,16 +222,21 @@ def places(text: str) -> frozenset[str]:
 
 
 ACTS_ZH = re.compile(
-    r"(?P<name>[小老阿][\u4e00-\u9fff]"
+    r"(?P<name>(?!老[板公婆师家二大爸妈]|小[孩区狗猫组学时店])[小老阿][\u4e00-\u9fff]"
     r"|[王李张刘陈赵周吴孙林杨黄徐高何马罗郑谢唐韩曹许邓冯][\u4e00-\u9fff]{1,2}?)"
-    r"(?=住|在|用|不|也|就|喜|讨|换|搬|从|每|爱|改|养|开|买|跳|辞|负责|会|的)"
+    r"(?=住|在|用|不|也|就|喜|讨|换|搬|从|每|爱|改|养|开|买|跳|辞|负责|会|的|戒|离|结婚|毕业|抽|喝"
+    r"|吃|考|入职|升|生了|退|卖|订|怀|去|把|已|刚)"
 )
 ACTS = re.compile(
-    r"^(?:the )?(?P<name>[A-Z][a-z]+) (?:[a-z]+s|has|is|was|no longer|does not|doesn't|quit|stopped"
-    r"|moved|switched|left|sold|gave|now|started|got)\b"
+    r"^(?:the |Mrs?\.? |Ms\.? |Dr\.? )?(?P<name>(?!(?:They|It|This|That|There|You)\b)[A-Z][a-z]+)"
+    r"(?: [A-Z][a-z]+| and [A-Z][a-z]+)?"
+    r" (?:(?:just|finally|recently|also|both) )*(?:[a-z]+s|has|have|had|are|is|was|no longer"
+    r"|does not|doesn't|quit|left|sold|gave|now|got|bought|became"
+    r"|stopped|moved|switched|started|turned|died|married|divorced|retired|graduated|joined)\b"
 )
 OURSELVES = re.compile(
-    r"^(?:the )?(?:user|users|i|we|my|our|team|company|everyone|all|his|her|their)\b(?!')"
+    r"^(?:i|we)(?:'(?:m|re|ve|d|ll))?\b"
+    r"|^(?:the )?(?:user|users|my|our|team|company|everyone|all|his|her|their)\b(?!')"
     r"|^(?:用户|我|本人|咱|团队)",
     re.IGNORECASE,
 )
@@ -251,7 +256,7 @@ def other_subject(old: str, new: str) -> bool:
         bool(re.search(name, text.casefold()))
         for name, text in zip(subjects, (new, old), strict=True)
     ]
-    return subjects[0] != subjects[1] and not (subjects[0] == "" and names[1]) and not all(names)
+    return subjects[0] != subjects[1] and not names[1]
 
 
 def denies(text: str) -> bool:
