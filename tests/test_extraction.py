@@ -112,6 +112,17 @@ def test_the_weights_are_small_and_read_once() -> None:
         ("以后都用中文回复", "preference:from-now-on"),
         ("# I prefer = dark()", "code"),
         ("“I live in Paris and I work at a bank”", "quoted"),
+        ("my dentist is Dr. Ames and he hates small talk", "identity:fact-of"),
+        ("I use tabs, he says", "reported"),
+        ("my doctor told me to stop drinking", "identity:doctors-orders"),
+        ("医生让我少吃盐", "identity:doctors-orders"),
+        ("ugh stop using emojis", "preference:stop"),
+        ("my audit is on 4 April", "identity:event-day"),
+        ("周会十点", "identity:event-day"),
+        ("the meeting is at 3:15", "no-rule"),
+        # of whom?
+        ("he moved to Berlin and works at a bank", "no-rule"),
+        ("他去年搬到柏林了，在银行上班", "third-person"),
     ],
 )
 def test_reasons(sentence: str, reason: str) -> None:

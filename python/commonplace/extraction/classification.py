@@ -28,6 +28,12 @@ QUOTED = re.compile(
     r"|“[^”]*[\u3400-\u9fff]{5,}[^”]*”"
     r"|\"(?:[^\" ]+ ){0,5}(?:[Ii]|[Ii]'m|[Ww]e|[Mm]y|[Yy]ou)\b[^\"]{4,}\""
 )
+# What a sentence begins with and says nothing
+INTERJECTION = re.compile(
+    r"^(?:(?:u+gh+|a+rgh+|h+m+|u+m+|aw+|damn|gosh|yikes|phew|哎呀|唉|诶|哎哟|天哪)"
+    r"[,，.!！~…\s]+)+",
+    re.IGNORECASE,
+)
 # What a sentence says of the past is dropped when it goes on to the present.
 NOW = re.compile(
     r"^.{0,200}?(?:\bused to\b|以前|之前|过去|原来|曾经).{0,200}?"
@@ -131,7 +137,7 @@ def normalized(sentence: str) -> str:
     Quotations and short forms are written otherwise, and what it says of the past is dropped when
     it goes on to the present.
     """
-    text = QUOTED.sub("…", expanded(unmarked(sentence)))
+    text = QUOTED.sub("…", expanded(INTERJECTION.sub("", unmarked(sentence))))
     return text[used_to.end() :] if (used_to := NOW.match(text)) else text
 
 

@@ -48,7 +48,7 @@ AFTERTHOUGHT = re.compile(
     re.IGNORECASE,
 )
 # What such a statement is without its neighbours
-PLAIN = {"no-rule", "identity:fact-of", "identity:i-do", "identity:i-am"}
+PLAIN = {"no-rule", "identity:event-day", "identity:fact-of", "identity:i-do", "identity:i-am"}
 STATEMENT = re.compile(
     r"^(?:it's|it is|i'm|i am|we're|(?:my|the|our|her|his) .{1,50}? (?:is|are|was|has|starts|lives"
     r"|works|runs|ends)|(?:i|we|she|he) (?:live|work|use|have|teach|lives|works|uses|has))"

@@ -48,6 +48,8 @@ LASTING = re.compile(
     r"\b(?:from now on|going forward|always|never|prefer|remember)\b|以后|今后|总是|从不|记住|一律",
     re.IGNORECASE,
 )
+# A message that begins so does not say of whom
+OF_SOMEBODY = re.compile(r"(?:he|she)(?:'(?:s|d|ll))?\b(?!/)|[他她](?![们乡])", re.IGNORECASE)
 MOST_SENTENCES = 4
 # How far below the threshold what a rule keeps may be
 ALLOWANCE_OF_RULE = 0.5
@@ -138,7 +140,8 @@ def decide(
         behind = [other.reason for other in found[at + 1 : at + 2]]
         said_already = bool(OF_NEXT & set(before) or OF_BEFORE & set(behind))
         odds = odds_of(sign, weights)
-        rules_only = bool(cued) or said_already or is_long
+        nobody = at == 0 and bool(OF_SOMEBODY.match(one.text))
+        rules_only = bool(cued) or said_already or is_long or nobody
         decided.append(joined(one, odds, say, rules_only=rules_only, now=now))
     return decided
 

@@ -270,7 +270,8 @@ def _lead() -> re.Pattern[str]:
 
 
 LEAD = (
-    r"^(?:(?:oh|hey|hi|hello|ok|okay|so|well|and|also|btw|by the way|fyi|update|big news|good news"
+    r"^(?:(?:u+gh+|a+rgh+|h+m+|aw+|phew"
+    r"|oh|hey|hi|hello|ok|okay|so|well|and|also|btw|by the way|fyi|update|big news|good news"
     r"|sad news|bad news|news|heads up|ps|yeah|yep|no|just so you know|just fyi|guess what"
     r"|for the record|turns out(?: that)?|actually|one more thing|anyway|sadly|luckily"
     r"|unfortunately)\b[,:;!.—–-]* ?)+"
