@@ -240,3 +240,20 @@ def test_lasting_facts_are_kept() -> None:
     facts = [one["text"] for one in english if one["kind"]]
     assert not wrong
     assert sum(map(kept, facts)) >= 0.9 * len(facts)
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("rex died last week :(", 'rex died (2026-11) — "rex died last week :("'),
+        ("上周末迁到 Postgres 了", "迁到Postgres了（2026-11） — “上周末迁到 Postgres 了”"),
+        (
+            "I started piano lessons last month",
+            'User started piano lessons (2026-10) — "I started piano lessons last month"',
+        ),
+        ("quick update: we left Oslo", 'User left Oslo — "quick update: we left Oslo"'),
+        ("vegan since 2019", "vegan since 2019"),
+    ],
+)
+def test_what_is_stored_says_when_it_was(said: str, stored: str) -> None:
+    assert [one.stored for one in extract([("user", said)], now=TODAY) if one.kept] == [stored]

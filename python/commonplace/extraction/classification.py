@@ -8,6 +8,7 @@ from datetime import date
 from functools import lru_cache
 
 from commonplace.chat_spelling import expanded
+from commonplace.extraction.relative_dates import dated
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
 from commonplace.extraction.third_person import corrects_by_name, statement
 
@@ -151,13 +152,24 @@ def by_tables(text: str, unquoted: str, role: str, now: date | None) -> Classifi
         veto = veto_of(unquoted, rule, role)
         if rule and not veto:
             told = firsts[1] or not SENTENCE.match(text) or corrects_by_name(text)
-            said = statement(text, now) if role == "user" and told else ""
+            said = clean(text, now, alone=not told) if role == "user" else ""
             return Classification(text, rule.kind, f"{rule.kind}:{rule.code}", statement=said)
         stopped = stopped or veto
     if stopped:
         about = about_of(stopped, unquoted) if stopped.code == FORGET else ""
         return Classification(text, None, stopped.code, about=about)
     return Classification(text, None, "quoted" if "…" in unquoted else "no-rule")
+
+
+def clean(text: str, now: date | None, *, alone: bool) -> str:
+    """Return what a sentence of the user says as a memory stores it; "" where it is well as it is.
+
+    Args:
+        text: The sentence.
+        now: The day it was said on.
+        alone: It can stand by itself, but for a time such as "last week".
+    """
+    return (statement(text, now) if not alone else "") or dated(text, now)
 
 
 def possible_change(found: Classification, now: date | None = None) -> Classification | None:
@@ -172,7 +184,9 @@ def possible_change(found: Classification, now: date | None = None) -> Classific
     text = found.text
     if found.reason not in UNDECIDED or len(text) > LONGEST_CHANGE or re.search(r"[?？]", text):
         return None
-    return replace(found, kind="identity", reason="identity:ends", statement=statement(text, now))
+    return replace(
+        found, kind="identity", reason="identity:ends", statement=clean(text, now, alone=False)
+    )
 
 
 def about_of(request: Rule, text: str) -> str:

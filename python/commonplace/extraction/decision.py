@@ -26,11 +26,11 @@ from commonplace.extraction.classification import (
     SENTENCE,
     Classification,
     by_rules,
+    clean,
     normalized,
 )
 from commonplace.extraction.linear_model import Likely, likely
 from commonplace.extraction.rule_tables import CHINESE, read_table
-from commonplace.extraction.third_person import statement
 
 # Nothing overrules these.
 FINAL = frozenset(
@@ -176,7 +176,7 @@ def joined(
         return left_out(found, "unlikely") if found.kept else found
     if found.kept or rules_only:
         return found
-    said = "" if SENTENCE.match(found.text) else statement(found.text, now)
+    said = clean(found.text, now, alone=bool(SENTENCE.match(found.text)))
     return replace(found, kind=says.kind, reason=f"{says.kind}:{MODEL}", statement=said)
 
 

@@ -59,7 +59,7 @@ FORMS: list[tuple[re.Pattern[str], Said]] = [
             lambda found, day: (day - timedelta(_count(found))).isoformat(),
         ),
         (
-            r"\b(?:since )?last (?:week|weekend)\b|上(?:个)?(?:周|星期|礼拜)",
+            r"\b(?:since )?last (?:week|weekend)\b|上(?:个)?(?:周末?|星期|礼拜)",
             lambda _, day: _back(day - timedelta(7), 0),
         ),
         (r"\b(?:since )?last month\b|上个?月", lambda _, day: _back(day, 1)),
@@ -134,6 +134,24 @@ def spoken_time(text: str, day: date | None) -> tuple[str, str]:
             rest = re.sub(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])|\s+(?=[,.;，])", "", rest)
             return " ".join(rest.split()).strip(" ,，"), when(found, day) if day else ""
     return text, ""
+
+
+def dated(text: str, day: date | None) -> str:
+    """Return a sentence with the time in the place of "last week"; "" where it says none such.
+
+    >>> dated("上周末迁到 Postgres 了", date(2026, 11, 20))
+    '迁到 Postgres 了（2026-11）'
+    >>> dated("vegan since 2019", date(2026, 11, 20))
+    ''
+    """
+    if day is None or not any(pattern.search(text) for pattern, _ in AGO):
+        return ""
+    rest, time = spoken_time(text, day)
+    if not time or not rest:
+        return ""
+    marks = "（）" if re.search(r"[\u3400-\u9fff]", rest) else ("(", ")")
+    between = "" if marks == "（）" else " "
+    return f"{rest.rstrip('.!。！~…:() ')}{between}{marks[0]}{time}{marks[1]}"
 
 
 def day_of_change(text: str, day: date) -> date | None:

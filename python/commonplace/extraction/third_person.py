@@ -270,11 +270,10 @@ def _lead() -> re.Pattern[str]:
 
 
 LEAD = (
-    r"^(?:(?:u+gh+|a+rgh+|h+m+|aw+|phew"
-    r"|oh|hey|hi|hello|ok|okay|so|well|and|also|btw|by the way|fyi|update|big news|good news"
-    r"|sad news|bad news|news|heads up|ps|yeah|yep|no|just so you know|just fyi|guess what"
-    r"|for the record|turns out(?: that)?|actually|one more thing|anyway|sadly|luckily"
-    r"|unfortunately)\b[,:;!.—–-]* ?)+"
+    r"^(?:(?:u+gh+|a+rgh+|h+m+|aw+|phew|oh|hey|hi|hello|ok|okay|so|well|and|also|btw|by the way"
+    r"|fyi|(?:(?:small|quick|little|short|minor|big|good|sad|bad) )?(?:update|news|heads up)"
+    r"|ps|yeah|yep|no|just so you know|just fyi|guess what|for the record|turns out(?: that)?"
+    r"|actually|one more thing|anyway|sadly|luckily|unfortunately)\b[,:;!.—–-]* ?)+"
 )
 WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
 FRAME = frozenset(

@@ -23,6 +23,7 @@ from tests.memories.facts_and_episodes.helpers import FEBRUARY, LOGGER, SHORT, U
     [
         ("- Name: Zhang San\n- Role: dev\n- Updated: 2026-02-24\n", "name, role"),
         ("# T\n\n- **Name**: A\n* API key: none\n- 城市：北京\n", "name, API key, 城市"),
+        ("# T\n\n- lives in Bonn, happily.\n- Cats: two\n", "lives in Bonn happily, cats"),
         ("# Editor\n\n## Theme\n- Colour: dark\n\n## Font\n", "Theme, Font"),
         ("## Fix of the logger\n\n## Short ID for a task\n", "Fix logger, Short ID task"),
         ("# T\n\nThe deploy runs at night. Nobody watches it.\n", "The deploy runs at night."),

@@ -87,9 +87,9 @@ def without(note: str) -> str:
 def make(note: str, *, newest_first: bool = False) -> str:
     r"""Return what the summary line of a note should say, from what is in it.
 
-    These are the keys of its `- Key: value` lines and the titles of its entries, as many as nine
-    words and 120 characters hold; `…` says that there is more. A note with neither is summarised
-    by its first sentence.
+    These are the keys of its `- Key: value` lines with the list items beside them, and the titles
+    of its entries, as many as nine words and 120 characters hold; `…` says that there is more. A
+    note with neither keys nor titles is summarised by its first sentence.
 
     Args:
         note: Markdown; its own summary line does not count.
@@ -106,11 +106,11 @@ def make(note: str, *, newest_first: bool = False) -> str:
         for block in blocks
     ]
     body = without(note[: blocks[0].start] if blocks else note)
-    keys = [
-        found["link"] or _lowered(found["key"].strip())
-        for found in _KEY.finditer(_FENCE.sub("", COMMENT.sub("", body)))
-    ]
-    keys = [key for key in keys if key and key.casefold() not in _ASIDE]
+    text = _FENCE.sub("", COMMENT.sub("", body))
+    # an item without a key is in the note as well
+    keys = (
+        [shortened(label.replace(",", "")) for label in _listed(text)] if _KEY.search(text) else []
+    )
     items = titles[::-1] + keys if newest_first else keys + titles
     return _joined(items) or shortened(first_sentence(body)) or "empty"
 
@@ -153,6 +153,18 @@ def with_latest(line: str, before: str, after: str, *, entries_only: bool = Fals
         label for label in [*reversed(new), *named] if label.casefold() not in words.casefold()
     ]
     return f"{words}{LATEST}{_joined(latest)}" if latest else words
+
+
+def _listed(text: str) -> Iterator[str]:
+    """Yield the keys of list items, and the first words of those that have none."""
+    for line in text.split("\n"):
+        if found := _KEY.match(line):
+            name = found["link"] or _lowered(found["key"].strip())
+        else:
+            item = _ITEM.match(line)
+            name = item["words"].rstrip(" .。") if item else ""
+        if name and name.casefold() not in _ASIDE:
+            yield name
 
 
 def _labels(note: str) -> list[tuple[str, str]]:
