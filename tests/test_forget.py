@@ -16,7 +16,14 @@ import commonplace
 from commonplace import Session, Store
 from commonplace.cli import run
 from commonplace.doors.hook_log import HookLog
-from commonplace.errors import Conflict, FormatError, NotFound, QueryError, Refused
+from commonplace.errors import (
+    Conflict,
+    FormatError,
+    InvalidArgument,
+    NotFound,
+    QueryError,
+    Refused,
+)
 from commonplace.memories.facts_and_episodes import FactsAndEpisodes
 from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.overview_and_detail import OverviewAndDetail
@@ -187,9 +194,11 @@ def test_what_is_wrong_is_said(store: Store) -> None:
         ("no.md#L1", NotFound, "no.md"),
         ("facts/user.md#L99", FormatError, "nothing at these lines"),
         ("/etc/passwd#L1", Refused, "passwd"),
+        (5, InvalidArgument, "not 5"),
+        ([5], InvalidArgument, "not [5]"),
     ]:
         with pytest.raises(error, match=re.escape(why)):
-            store.forget(what)
+            store.forget(what)  # type: ignore[arg-type]
     with pytest.raises(QueryError):
         store.forget("tea", category="x")
     plan = store.forget(NAME, dry_run=True)

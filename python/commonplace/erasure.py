@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.embedded_text import digest
-from commonplace.errors import QueryError
+from commonplace.errors import InvalidArgument, QueryError
 from commonplace.search_filter import given_filter
 from commonplace.sessions import Sessions
 
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 
 SHORTEST = 3
 """Bytes of a text that can be forgotten: a Chinese character, or three letters."""
+
+
+def given_texts(what: object) -> list[str]:
+    """Return the texts and citations that somebody gave.
+
+    Raises:
+        InvalidArgument: It is neither a text nor several.
+    """
+    texts = [what] if isinstance(what, str) else what
+    if not isinstance(texts, list | tuple | set | frozenset) or not all(
+        isinstance(one, str) for one in texts
+    ):
+        raise InvalidArgument(f"what is a text, a citation or a list of them, not {what!r:.60}")
+    return list(texts)
 
 
 class Erasure(Sessions):
@@ -51,6 +65,7 @@ class Erasure(Sessions):
             **fields: The fields of a filter, in its place, as for `grep`.
 
         Raises:
+            InvalidArgument: What is given is no text.
             QueryError: A text is too short; nothing is meant; or the filter has a field that lines
                 have not.
             NotFound: A file that is cited is not there.
@@ -69,7 +84,7 @@ class Erasure(Sessions):
         (True, '- Likes tea.\n')
         """
         own = given_filter(filter, fields)
-        given = [what] if isinstance(what, str) else [*what]
+        given = given_texts(what)
         texts, lines = self._meant(given)
         if not given and own.is_open():
             raise QueryError("say what to forget: a text, a citation, or a filter")
