@@ -33,6 +33,7 @@ from commonplace.conflict.tables import load
 from commonplace.conflict.topics import ended_topic, of_another_thing, with_relative
 from commonplace.conflict.words import (
     ACTS,
+    ACTS_SMALL,
     ACTS_ZH,
     DENIALS,
     OURSELVES,
@@ -237,10 +238,10 @@ def is_new_fault(old: str, new: str) -> bool:
 def acting(text: str) -> str:
     """Return the name of whom a statement is about, if it is no thing that has attributes.
 
-    >>> acting("Tom quit smoking"), acting("Rent got raised")
-    ('Tom', '')
+    >>> acting("Tom quit smoking"), acting("katja quit smoking"), acting("Rent got raised")
+    ('Tom', 'katja', '')
     """
-    found = ACTS.match(text) or ACTS_ZH.match(text)
+    found = ACTS.match(text) or ACTS_ZH.match(text) or ACTS_SMALL.match(text)
     if not found:
         return ""
     known = attributes(found["name"])

@@ -234,6 +234,18 @@ ACTS = re.compile(
     r"|does not|doesn't|quit|left|sold|gave|now|got|bought|became"
     r"|stopped|moved|switched|started|turned|died|married|divorced|retired|graduated|joined)\b"
 )
+# Names written small, and whom only a story knows, with what persons do
+ACTS_SMALL = re.compile(
+    r"^(?:the |an? |this |that |some )?(?P<name>(?!(?:i|we|you|it|they|us|just|now|then|also|so|and"
+    r"|but|have|has|had|been|got|went|never|not|no|all|most|both|every\w*|any\w*|some\w*|who|what"
+    r"|which|half|today|yesterday|team|work|company|whole|hubby|missus|wifey|[bg]f|sis|bro|nan|gran"
+    r"|folks|baby|kids?|\w+ly|\w+ing|\w+ed)\b)[a-z]{2,})(?: and [a-z]+)?"
+    r" (?:(?:just|finally|recently|also|both|already) )*(?:(?:quit|left|joined|sold|bought) \w+"
+    r"|stopped \w+ing|gave up|graduated|got (?:married|divorced|engaged|promoted)|turned \d+"
+    r"|moved to [a-z]+|lives (?:in|with)|works (?:at|for|as)|smokes|drinks"
+    r"|is (?:no longer |not )?(?:an? )?(?:vegan|vegetarian|married|single|divorced|pregnant|retired"
+    r"|allergic|left-handed|right-handed))\b(?!.*\b(?:me|us|my|our|i|we)\b)",
+)
 OURSELVES = re.compile(
     r"^(?:i|we)(?:'(?:m|re|ve|d|ll))?\b"
     r"|^(?:the )?(?:user|users|my|our|team|company|everyone|all|his|her|their)\b(?!')"
@@ -248,7 +260,7 @@ def other_subject(old: str, new: str) -> bool:
     for text in (old, new):
         if OURSELVES.match(text):
             subjects.append("")
-        elif found := ACTS.match(text) or ACTS_ZH.match(text):
+        elif found := ACTS.match(text) or ACTS_ZH.match(text) or ACTS_SMALL.match(text):
             subjects.append(found["name"].casefold())
         else:
             return False

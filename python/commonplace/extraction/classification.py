@@ -68,6 +68,14 @@ POINTED = re.compile(
 SENTENCE = re.compile(r"^(?!(?:Btw|Oh|Hey|Hi|Also|And|So|Ok|Okay|Fyi)\b)[A-Z\u3400-\u9fff0-9]")
 FORGET, PRIVATE = "veto:forget", "veto:private"
 MODEL = "model"
+# A question, also one without its mark
+QUESTION = re.compile(
+    r"[?？]|^(?:(?:so|and|but|hey|ok)[, ]+)*(?:(?:would|should|could|can|shall|do|does|did|is"
+    r"|are|am|was|were|will) (?:it|i|we|you|he|she|they|there|that|this|the|my|one|anyone)\b"
+    r"|(?:what|why|how|when|where|which) (?:if|about|is|are|do|does|did|would|should|could|can"
+    r"|happens|will|was|were|to|much|many|long)\b|whether\b)",
+    re.IGNORECASE,
+)
 # What no rule knows, what a rule alone would keep, or what only says "this week", may still end
 # something that is known.
 UNDECIDED = frozenset({"no-rule", "unlikely", "vague", "third-person", "ephemeral:moment"})
@@ -180,9 +188,10 @@ def possible_change(found: Classification, now: date | None = None) -> Classific
     >>> possible_change(by_rules("lena has moved to Bergen")).kind
     'identity'
     >>> possible_change(by_rules("maybe I sell the car"))
+    >>> possible_change(by_rules("would it be smart to sell the car"))
     """
     text = found.text
-    if found.reason not in UNDECIDED or len(text) > LONGEST_CHANGE or re.search(r"[?？]", text):
+    if found.reason not in UNDECIDED or len(text) > LONGEST_CHANGE or QUESTION.search(text):
         return None
     return replace(
         found, kind="identity", reason="identity:ends", statement=clean(text, now, alone=False)

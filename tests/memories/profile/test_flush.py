@@ -216,3 +216,19 @@ def test_what_is_taken_back_at_once_is_asked_to_forget_once(memory: Profile) -> 
     done = memory.flush([("user", "I like jazz. Forget that.")])
     assert [one["what"] for one in done["to_forget"]] == ["I like jazz"]
     assert texts(memory) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "would it be smart to quit Nordea",
+        "what happens if I quit Nordea",
+        "the hero quit Nordea",
+        "katja left Nordea",
+    ],
+)
+def test_a_question_or_a_story_ends_nothing(opened: Store, said: str) -> None:
+    memory = Profile(opened)
+    memory.remember("User works at Nordea")
+    memory.flush([{"role": "user", "content": said}])
+    assert [one.text for one in memory.entries()] == ["User works at Nordea"]
