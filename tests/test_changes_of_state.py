@@ -252,7 +252,9 @@ def test_lasting_facts_are_kept() -> None:
             'User started piano lessons (2026-10) — "I started piano lessons last month"',
         ),
         ("quick update: we left Oslo", 'User left Oslo — "quick update: we left Oslo"'),
+        ("上周六领证了", "用户自2026-11-14起已婚 — “上周六领证了”"),
         ("vegan since 2019", "vegan since 2019"),
+        ("lesson from last week: never deploy on friday",) * 2,
     ],
 )
 def test_what_is_stored_says_when_it_was(said: str, stored: str) -> None:

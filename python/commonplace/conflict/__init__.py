@@ -29,6 +29,7 @@ from commonplace.conflict.features import (
     is_of_stranger,
     says_change,
 )
+from commonplace.conflict.states import readings
 from commonplace.conflict.tables import load
 from commonplace.conflict.topics import ended_topic, of_another_thing, with_relative
 from commonplace.conflict.words import (
@@ -54,6 +55,8 @@ CODE = re.compile(
     r"`|\w[/_]\w+[/_.]\w|\w\(\)|\*\*|\w=\w|://|--\w|[a-z][a-z]+[A-Z]\w+\(|\|"
     r"|<!--|</?\w+>|&#?\w+;|&(?:#\w|amp|lt|gt|quot|nbsp)"
 )
+# Sides of how answers are written: language, length, …
+STYLES = {"replies", "detail", "emoji", "units", "spelling"}
 # What has none states nothing that a new statement could make untrue
 WORD = re.compile(r"[^\W\d_]{2}")
 # A piece of code that is at hand: "keep the JSON tag"
@@ -198,7 +201,18 @@ def may_conflict(old: str, new: str) -> bool:
         and not is_of_stranger(old, new)
         and not of_another_thing(old, new)
         and not ends_another(old, new)
+        and not are_of_two_styles(old, new)
     )
+
+
+def are_of_two_styles(old: str, new: str) -> bool:
+    """Say whether the statements are about different sides of how answers are written.
+
+    >>> are_of_two_styles("No emojis please", "Answer in English")
+    True
+    """
+    sides = [{one.attribute for one in readings(text)} & STYLES for text in (old, new)]
+    return all(sides) and sides[0].isdisjoint(sides[1])
 
 
 def by_rules(old: str, new: str) -> Verdict:

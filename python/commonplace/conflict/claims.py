@@ -24,6 +24,8 @@ CITIES = re.compile(
     r"(?:[市省区县]|北京|上海|广州|深圳|杭州|成都|武汉|南京|西安|重庆|天津|苏州|长沙|青岛|厦门|香港|台北|东京|新加坡"
     r"|家|学校|国外|海外|美国|英国|日本|德国)$"
 )
+# Where in a house somebody lives, not where the house is
+FLOOR = re.compile(r"[楼层]$|\bfloor$")
 ARTICLES = re.compile(
     r"^(?:the|a|an|my|our|their|his|her|port|user's)\b ?|[.。!！,，;；\s]+$|^了|了$"
 )
@@ -144,8 +146,9 @@ def of_forms(text: str, names: str) -> Iterator[Claim]:
         who, about = parts["who"].strip(), ARTICLES.sub("", (parts.get("about") or "").strip())
         if not value or LIST.search(value) or (attribute == "employer" and CITIES.search(value)):
             continue
-        if attribute == "home" and any(
-            p.search(value) for f in tables.families.values() for p in f.members.values()
+        if attribute == "home" and (
+            FLOOR.search(value)
+            or any(p.search(value) for f in tables.families.values() for p in f.members.values())
         ):
             continue
         if attribute == "amount":

@@ -80,7 +80,7 @@ SCOPED = re.compile(
     r"|\b(?:in|with|to) (?:the |my )?(?:code|commits?|pull|e-?mails?|docs?|documentation|comments?"
     r"|slides?|meetings?|reports?|reviews?|messages?|tests?|chats?|friends|family|colleagues"
     r"|clients?|customers?)\b|代码|审查|提交|邮件|文档|注释|聊天|会议|报告|周报|朋友|客户|同事"
-    r"|工作用|在公司|在家(?!办公)|周末|工作日|的时候|时候|有时|也"
+    r"|工作用|(?:工作|办公|公司|备用)(?:手机|电脑|机)|在公司|在家(?!办公)|周末|工作日|的时候|时候|有时|也"
 )
 FIRST = re.compile(
     r"^(?:\w+ )?(?:i|we|i'm|we're|user|my|our)\b|^(?:我|用户|咱)"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
+CHINESE = re.compile(r"[\u3400-\u9fff]")
 MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august"]
 MONTHS += ["september", "october", "november", "december"]
 DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -43,6 +44,12 @@ def _weekday(day: date, number: int) -> str:
     return (day - timedelta((day.weekday() - number) % 7 or 7)).isoformat()
 
 
+def _of_last_week(day: date, name: str) -> str:
+    """Return the day of that Chinese name in the week before that of a day."""
+    number = 6 if name == "天" else "一二三四五六日".index(name)
+    return (day - timedelta(day.weekday() + 7 - number)).isoformat()
+
+
 Said = Callable[[re.Match[str], date], str]
 FORMS: list[tuple[re.Pattern[str], Said]] = [
     (re.compile(pattern, re.IGNORECASE), when)
@@ -57,6 +64,10 @@ FORMS: list[tuple[re.Pattern[str], Said]] = [
         (
             rf"\b(?:about )?{NUMBER} days? ago\b",
             lambda found, day: (day - timedelta(_count(found))).isoformat(),
+        ),
+        (
+            r"上个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])",
+            lambda found, day: _of_last_week(day, found["day"]),
         ),
         (
             r"\b(?:since )?last (?:week|weekend)\b|上(?:个)?(?:周末?|星期|礼拜)",
@@ -147,9 +158,12 @@ def dated(text: str, day: date | None) -> str:
     if day is None or not any(pattern.search(text) for pattern, _ in AGO):
         return ""
     rest, time = spoken_time(text, day)
-    if not time or not rest:
+    bare = " ".join(text.split()).strip(" .!。！~…:()")
+    # elsewhere it belongs to a phrase: "the lesson from yesterday: …"
+    at_edge = bare.startswith(rest.strip(" ,.!~…:()")) or bare.endswith(rest)
+    if not time or not rest or not (at_edge or CHINESE.search(rest)):
         return ""
-    marks = "（）" if re.search(r"[\u3400-\u9fff]", rest) else ("(", ")")
+    marks = "（）" if CHINESE.search(rest) else "()"
     between = "" if marks == "（）" else " "
     return f"{rest.rstrip('.!。！~…:() ')}{between}{marks[0]}{time}{marks[1]}"
 
