@@ -253,6 +253,7 @@ def test_lasting_facts_are_kept() -> None:
         ),
         ("quick update: we left Oslo", 'User left Oslo — "quick update: we left Oslo"'),
         ("上周六领证了", "用户自2026-11-14起已婚 — “上周六领证了”"),
+        ("我退休啦", "用户退休了 — “我退休啦”"),
         ("vegan since 2019", "vegan since 2019"),
         ("lesson from last week: never deploy on friday",) * 2,
     ],

@@ -66,6 +66,7 @@ def test_labelled_pairs(half: str, recall: float) -> None:
         ("我们组的领导是李姐", "我们组的新领导是王姐", "changed:manager"),
         ("我今年四十岁", "我十八岁就离开家了", "unrelated"),
         ("I live in Cork", "at 12 I moved to Oslo with my parents", "unrelated"),
+        ("call me Alexandra", "please call me Alex not Alexandra", "replaced"),
         ("我住在苏州", "我住五楼", "unrelated"),
         ("我手机是华为", "工作手机是苹果", "unrelated"),
         ("不要用表情", "以后用法语回答", "unrelated"),

@@ -232,7 +232,9 @@ def _with_s(verb: str) -> str:
 
 
 def _chinese(text: str, day: date | None) -> str:
-    bare = LEAD_ZH.sub("", ENDING.sub("", " ".join(text.split())))
+    # 毕业啦 says that it is so now, as 毕业了 does
+    text = re.sub(r"啦(?=[。！!~～…\s]*$)", "了", " ".join(text.split()))
+    bare = LEAD_ZH.sub("", ENDING.sub("", text))
     bare, time = spoken_time(bare, day)
     if not bare or len(bare) > 100 or re.search(r"[？?。]", bare):
         return ""
