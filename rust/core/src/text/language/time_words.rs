@@ -14,8 +14,8 @@ pub struct TimeWords {
 
 /// The words of time of several languages.
 pub(super) struct TimeTable {
-    /// Each phrase between spaces.
-    questions: Vec<String>,
+    /// Each phrase between spaces; none where no language has any.
+    questions: Option<AhoCorasick>,
     /// None where no language has any.
     words: Option<AhoCorasick>,
 }
@@ -25,21 +25,22 @@ impl TimeTable {
     pub fn of(languages: impl Iterator<Item = TimeWords>) -> Self {
         let all: Vec<TimeWords> = languages.collect();
         let phrases = all.iter().flat_map(|one| one.questions.lines());
+        let phrases: Vec<String> = phrases.map(|phrase| format!(" {phrase} ")).collect();
+        // all phrases in one pass: each query is asked, and to look for one after the other takes
+        // longer than to look up its words
+        let questions = AhoCorasick::new(&phrases).ok().filter(|_| !phrases.is_empty());
         let words: Vec<&str> = all.iter().flat_map(|one| one.words.split_whitespace()).collect();
         let automaton = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
             .kind(Some(AhoCorasickKind::DFA))
             .build(&words);
-        Self {
-            questions: phrases.map(|phrase| format!(" {phrase} ")).collect(),
-            words: automaton.ok().filter(|_| !words.is_empty()),
-        }
+        Self { questions, words: automaton.ok().filter(|_| !words.is_empty()) }
     }
 
     /// Says whether a text in lower case, with each word between spaces, asks when.
     pub fn asks_when(&self, words: &str) -> bool {
-        self.questions.iter().any(|phrase| words.contains(phrase))
+        self.questions.as_ref().is_some_and(|questions| questions.is_match(words))
     }
 
     /// Says whether a text has a word of time, a year or a time of day.
