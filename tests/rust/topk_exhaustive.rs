@@ -155,7 +155,7 @@ impl World {
             words.push((text.as_str(), 1.0));
         }
         let languages = catalog.index.languages();
-        for term in query_terms(&words, &languages, |word| catalog.index.lexicon().stem(word)) {
+        for term in query_terms(&words, languages, |word| catalog.index.lexicon().stem(word)) {
             scorer.add_term(&term);
         }
         let (terms, _) = scorer.term_scorers();

@@ -1,5 +1,6 @@
 //! Construction of an inverted index: from partial indexes, from a snapshot, and by repacking.
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use rustc_hash::FxHashMap;
@@ -93,6 +94,7 @@ impl InvertedIndex {
             postings: 0,
             packed_postings: 0,
             used_words: 0,
+            languages: OnceLock::new(),
         }
     }
 
@@ -154,6 +156,7 @@ impl InvertedIndex {
 
     /// Returns room for packing so many documents; none where the system does not give it.
     pub fn room_for_packing(&self, documents: usize) -> Option<PartialIndex> {
+        self.languages.take();
         PartialIndex::try_with_capacity(documents, self.postings)
     }
 

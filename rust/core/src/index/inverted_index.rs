@@ -7,6 +7,7 @@
 //! scores are at any moment those of a fresh build.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
@@ -51,6 +52,9 @@ pub struct InvertedIndex {
     pub(super) packed_postings: usize,
     /// Words that some document holds.
     pub(super) used_words: usize,
+    /// The languages of the documents, once they were asked for: each query asks. Each change drops
+    /// them.
+    pub(super) languages: OnceLock<Box<[LanguageId]>>,
 }
 
 /// The postings of a concept that are not packed.
@@ -130,6 +134,7 @@ impl InvertedIndex {
     }
 
     fn change_doc_freqs(&mut self, concept: u32, profile: u32, change: impl Fn(&mut u32)) {
+        self.languages.take();
         let profiles = &self.lexicon.profiles;
         self.doc_freqs.to_mut()[concept as usize].change(profiles.counts(profile), &change);
         for variant in profiles.variants(profile) {
@@ -279,12 +284,12 @@ impl InvertedIndex {
     }
 
     /// Returns the languages that some document is read in, beside words read by themselves.
-    pub fn languages(&self) -> Vec<LanguageId> {
+    pub fn languages(&self) -> &[LanguageId] {
         let is_held = |language: &LanguageId| {
             let word = self.lexicon.words.get(language.marker());
             word.is_some_and(|word| self.word_doc_freqs(word).any > 0)
         };
-        LanguageId::all().filter(is_held).collect()
+        self.languages.get_or_init(|| LanguageId::all().filter(is_held).collect())
     }
 
     /// Returns which of some languages each document is read in; if none, each word by itself.

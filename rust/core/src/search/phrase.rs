@@ -43,7 +43,7 @@ impl<'a> Phrase<'a> {
             let lists: Vec<_> = concepts.iter().map(|&one| index.posting_list(one)).collect();
             Ok(Some(lists).filter(|lists| !lists.is_empty()))
         };
-        let terms = query_terms(&[(words, 1.0)], &languages, |_| None);
+        let terms = query_terms(&[(words, 1.0)], languages, |_| None);
         // the index looks up the syllables, the text tells whether they follow each other
         let terms =
             terms.into_iter().filter(|term| term.form != TermForm::Pair || term.prefix.is_none());

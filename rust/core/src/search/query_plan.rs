@@ -101,7 +101,7 @@ fn add_words(
 /// Returns all variants of the words of a text.
 fn variants_of(text: &str, index: &InvertedIndex) -> Vec<u32> {
     let lexicon = index.lexicon();
-    let terms = query_terms(&[(text, 1.0)], &index.languages(), |word| lexicon.stem(word));
+    let terms = query_terms(&[(text, 1.0)], index.languages(), |word| lexicon.stem(word));
     let of_stem = |stem: Option<&str>| Some(lexicon.variants(index.concept_of(stem?)?));
     let ids = terms.iter().flat_map(|term| {
         let word = lexicon.words.get(&term.text);

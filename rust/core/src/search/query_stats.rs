@@ -48,7 +48,7 @@ impl<'a> QueryStats<'a> {
     pub(super) fn languages(&mut self) -> Vec<LanguageId> {
         let languages = match self.collection {
             Some(stats) => stats.languages(),
-            None => self.read_in.clone().unwrap_or_else(|| self.index.languages()),
+            None => self.read_in.clone().unwrap_or_else(|| self.index.languages().to_vec()),
         };
         if self.noted.is_some() {
             for language in &languages {
