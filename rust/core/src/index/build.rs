@@ -113,7 +113,11 @@ impl InvertedIndex {
             && postings <= self.lexicon.concepts().saturating_mul(self.lengths.len());
         (self.doc_freqs, self.word_doc_freqs) = (concepts, words);
         (self.postings, self.packed_postings, self.used_words) = (postings, postings, used_words);
-        self.validation = Some(Box::new(Validation::new(self.formula(), self.doc_freqs.len())));
+        self.validation = Some(Box::new(Validation::new(
+            self.formula(),
+            self.doc_freqs.len(),
+            self.lexicon.words.len(),
+        )));
         fit.then_some(self)
     }
 
@@ -152,11 +156,11 @@ impl InvertedIndex {
             self.packed.counts = vec![0; concepts].into();
             self.count_terms();
         }
+        self.languages.take();
     }
 
     /// Returns room for packing so many documents; none where the system does not give it.
     pub fn room_for_packing(&self, documents: usize) -> Option<PartialIndex> {
-        self.languages.take();
         PartialIndex::try_with_capacity(documents, self.postings)
     }
 

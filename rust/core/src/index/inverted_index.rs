@@ -236,8 +236,11 @@ impl InvertedIndex {
     /// Returns the concept and variant of a word. If a snapshot gives it the concept of another stem,
     /// the snapshot is marked as damaged.
     pub fn entry(&self, word: u32) -> WordEntry {
-        if self.validation.is_some() && !self.lexicon.has_right_concept(word) {
-            self.packed.lists.reject();
+        if let Some(validation) = self.validation.as_ref().filter(|all| !all.is_checked(word)) {
+            match self.lexicon.has_right_concept(word) {
+                true => validation.set_checked(word),
+                false => self.packed.lists.reject(),
+            }
         }
         self.lexicon.entry(word)
     }

@@ -20,14 +20,34 @@ pub(crate) struct Validation {
     formula: Bm25f,
     /// By concept, whether its list may be used.
     valid: Vec<AtomicBool>,
+    /// By word, whether it has the concept of its stem: to stem each word of each query again takes
+    /// longer than to look it up.
+    checked_words: Vec<AtomicBool>,
+}
+
+fn all_false(count: usize) -> Vec<AtomicBool> {
+    let mut all = Vec::new();
+    all.resize_with(count, AtomicBool::default);
+    all
 }
 
 impl Validation {
-    /// Starts with no list validated.
-    pub fn new(formula: Bm25f, concepts: usize) -> Self {
-        let mut valid = Vec::new();
-        valid.resize_with(concepts, AtomicBool::default);
-        Self { formula, valid }
+    /// Starts with no list validated, and no word checked.
+    pub fn new(formula: Bm25f, concepts: usize, words: usize) -> Self {
+        Self { formula, valid: all_false(concepts), checked_words: all_false(words) }
+    }
+
+    /// Says whether a word was checked, and has the right concept.
+    pub fn is_checked(&self, word: u32) -> bool {
+        let checked = self.checked_words.get(word as usize);
+        checked.is_some_and(|checked| checked.load(Ordering::Relaxed))
+    }
+
+    /// Records that a word has the right concept.
+    pub fn set_checked(&self, word: u32) {
+        if let Some(checked) = self.checked_words.get(word as usize) {
+            checked.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Says whether the list of a concept needs no validation: it passed, or it was added since the
