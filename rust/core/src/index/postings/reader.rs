@@ -20,6 +20,9 @@ pub struct PostingList<'a> {
     tail: &'a [Posting],
     /// The maximum impact of the tail.
     tail_impact: Impact,
+    /// A bit for each superblock, modulo 64, in which a posting of `short` or `tail` may be. Most
+    /// words of a query that are read in a language have a short list, and are in few superblocks.
+    unblocked: u64,
 }
 
 /// The superblocks of a packed list, with the maxima of each.
@@ -71,6 +74,13 @@ fn prefix_sum(count: usize, bytes: &[u8; BLOCKS_PER_SUPERBLOCK]) -> usize {
     let pairs = (first & EVEN_BYTES) + (first >> 8 & EVEN_BYTES);
     let fours = (pairs as u64).wrapping_add((pairs >> 64) as u64);
     (fours.wrapping_mul(u64::MAX / 0xffff) >> 48) as usize
+}
+
+/// Returns a bit for each superblock, modulo 64, from the first to the last posting.
+fn superblock_bits(list: &[Posting]) -> u64 {
+    let [Some(first), Some(last)] = [list.first(), list.last()] else { return 0 };
+    let [first, last] = [first, last].map(|posting| posting.document as usize / SUPERBLOCK);
+    (first..=last.min(first + 63)).fold(0, |bits, superblock| bits | 1 << (superblock % 64))
 }
 
 impl<'a> Superblocks<'a> {
@@ -131,7 +141,8 @@ impl<'a> PostingList<'a> {
     /// Opens a packed list of `count` postings at the front of `bytes`, and its tail.
     pub fn new(bytes: &'a [u8], count: u32, tail: &'a [Posting], tail_impact: Impact) -> Self {
         let superblocks = Superblocks::default();
-        let mut list = Self { superblocks, short: Vec::new(), tail, tail_impact };
+        let unblocked = superblock_bits(tail);
+        let mut list = Self { superblocks, short: Vec::new(), tail, tail_impact, unblocked };
         if (count as usize) < MIN_BLOCKED {
             list.read_short(bytes, count as usize);
         } else if let Some((header, rest)) = bytes.split_first_chunk() {
@@ -149,6 +160,7 @@ impl<'a> PostingList<'a> {
             bytes = &bytes[IMPACT_BYTES + 1..];
             let profile = if code == ESCAPE { take_varint(&mut bytes) } else { u32::from(code) };
             self.short.push((Posting { document, profile }, impact));
+            self.unblocked |= 1 << (document as usize / SUPERBLOCK % 64);
             next = document + 1;
         }
     }
@@ -167,10 +179,11 @@ impl<'a> PostingList<'a> {
         &self.superblocks
     }
 
-    /// Says whether some postings are in no superblock: those of a short list, or of the tail.
+    /// Says whether some postings of the documents of a superblock may be in none: those of a short
+    /// list, or of the tail.
     #[inline]
-    pub(crate) fn has_unblocked(&self) -> bool {
-        !(self.short.is_empty() && self.tail.is_empty())
+    pub(crate) fn may_have_unblocked(&self, superblock: usize) -> bool {
+        self.unblocked >> (superblock % 64) & 1 == 1
     }
 
     /// Returns the postings that are in no superblock, each with its impact.
@@ -194,10 +207,12 @@ impl<'a> PostingList<'a> {
 
     /// Returns the profile of a document, if it is in the list.
     pub fn find(&self, document: u32) -> Option<u32> {
-        let superblock = self.superblocks.get(document as usize / SUPERBLOCK);
-        superblock.and_then(|superblock| superblock.find(document)).or_else(|| {
-            let mut found = self.unblocked_in(document..document.saturating_add(1));
-            self.has_unblocked().then(|| found.next().map(|(posting, _)| posting.profile))?
+        let number = document as usize / SUPERBLOCK;
+        let packed = self.superblocks.get(number).and_then(|packed| packed.find(document));
+        packed.or_else(|| {
+            let documents = document..document.saturating_add(1);
+            let may_be = self.may_have_unblocked(number);
+            may_be.then(|| Some(self.unblocked_in(documents).next()?.0.profile))?
         })
     }
 

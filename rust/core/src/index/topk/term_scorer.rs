@@ -95,7 +95,7 @@ impl<'a> TermScorer<'a> {
     #[inline]
     pub(crate) fn in_superblock(&self, superblock: usize) -> Option<SuperblockScorer<'_, 'a>> {
         let packed = self.list.superblocks().get(superblock);
-        let any = packed.is_some() || self.list.has_unblocked();
+        let any = packed.is_some() || self.list.may_have_unblocked(superblock);
         any.then_some(SuperblockScorer { term: self, superblock, packed })
     }
 }
@@ -135,7 +135,7 @@ impl SuperblockScorer<'_, '_> {
                 }
             }
         }
-        if !list.has_unblocked() {
+        if !list.may_have_unblocked(self.superblock) {
             return;
         }
         let block = |posting: &Posting| posting.document as usize / BLOCK % BLOCKS_PER_SUPERBLOCK;
@@ -186,7 +186,7 @@ impl SuperblockScorer<'_, '_> {
                 }),
             }
         }
-        if !list.has_unblocked() {
+        if !list.may_have_unblocked(self.superblock) {
             return;
         }
         let block = self.superblock * BLOCKS_PER_SUPERBLOCK + block;
@@ -219,7 +219,7 @@ impl SuperblockScorer<'_, '_> {
                 }
             }
         }
-        if !list.has_unblocked() {
+        if !list.may_have_unblocked(self.superblock) {
             return;
         }
         for (sum, offset) in documents {
