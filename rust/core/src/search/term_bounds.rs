@@ -1,7 +1,6 @@
 //! Upper bounds of what each concept of a query can add to a score.
 
 use crate::index::bm25f::FIELDS;
-use crate::index::postings::tf_profiles::ProfileSummary;
 use crate::index::topk::term_scorer::{TermBounds, TermScorer};
 use crate::index::topk::upper_bound::BoundScale;
 use crate::search::query_concept::QueryConcept;
@@ -46,12 +45,12 @@ impl QueryScorer<'_> {
                     *max = if variant == number { own } else { *max };
                 }
             }
-            let is_several = |(_, variant): &(u32, &u16)| **variant == ProfileSummary::SEVERAL;
-            for (profile, _) in (0..).zip(profile_variants).filter(is_several) {
-                let held = |number| profiles.variants(profile).iter().any(|v| v.variant == number);
+            for &profile in profiles.several_byte_codes() {
+                let held_variants = profiles.variants(profile.into());
+                let held = |number| held_variants.iter().any(|v| v.variant == number);
                 let own = concept.variants.iter().filter(|(number, _)| held(*number));
                 let own = own.map(|(_, weight)| weight).sum::<f32>();
-                per_saturation[profile as usize] = bound(concept.any + own);
+                per_saturation[usize::from(profile)] = bound(concept.any + own);
             }
         }
         bounds.speakers = (concept.speaker > 0.0).then(|| {

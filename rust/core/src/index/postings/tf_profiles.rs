@@ -38,6 +38,8 @@ pub struct TfProfiles {
     summaries: Vec<ProfileSummary>,
     /// [`ProfileSummary::variant`] of the first [`BYTE_CODES`] profiles: each query reads them all.
     byte_code_variants: Vec<u16>,
+    /// Those of them that have several variants.
+    several_byte_codes: Vec<u8>,
     /// Profiles that were added since the snapshot was opened. To hash the others as well would
     /// delay the first change by milliseconds; a profile that is there twice costs a few bytes
     /// until the next packing.
@@ -231,6 +233,8 @@ impl TfProfiles {
         let summary = ProfileSummary::of(profile, &sum);
         if self.byte_code_variants.len() < BYTE_CODES {
             self.byte_code_variants.push(summary.variant);
+            let is_several = summary.variant == ProfileSummary::SEVERAL;
+            self.several_byte_codes.extend(is_several.then_some(id as u8));
         }
         self.summaries.push(summary);
         self.variants.extend_from_slice(profile);
@@ -259,6 +263,11 @@ impl TfProfiles {
     /// Returns the [`ProfileSummary::variant`] of the profiles that a posting stores as one byte.
     pub fn byte_code_variants(&self) -> &[u16] {
         &self.byte_code_variants
+    }
+
+    /// Returns those of these profiles that have several variants.
+    pub fn several_byte_codes(&self) -> &[u8] {
+        &self.several_byte_codes
     }
 
     /// Returns the number of profiles.
