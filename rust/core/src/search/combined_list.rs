@@ -6,7 +6,7 @@ use crate::index::doc_freqs::{WordDocFreqs, is_in_text};
 use crate::index::postings::codec::Posting;
 use crate::index::postings::tf_profiles::VariantCounts;
 use crate::index::topk::collector::Scoring;
-use crate::search::query_concept::{ConceptList, QueryConcept};
+use crate::search::query_concept::{ConceptList, ConceptName, QueryConcept};
 use crate::search::scoring::QueryScorer;
 
 impl QueryScorer<'_> {
@@ -46,7 +46,7 @@ impl QueryScorer<'_> {
         let any = self.formula.idf(doc_freq);
         self.asked += any;
         let (variants, heading, speaker) = (Vec::new(), 0.0, 0.0);
-        let word = name.clone();
+        let (word, name) = (name.clone(), ConceptName::Pattern(name));
         let concept = QueryConcept { name, word, list, doc_freq, any, variants, heading, speaker };
         self.concepts.push(concept);
         Ok(())

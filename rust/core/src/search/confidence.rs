@@ -8,6 +8,8 @@
 //! query about other things scores low even where its common words are found.
 //! `docs/explanation/confidence.md` has the measurements.
 
+use std::borrow::Cow;
+
 use crate::index::topk::collector::Scored;
 use crate::search::query_concept::QueryConcept;
 use crate::search::result::SearchResult;
@@ -41,9 +43,9 @@ impl QueryScorer<'_> {
         let mut known: Vec<&QueryConcept> = self.concepts.iter().filter(lacks).collect();
         known.sort_by(|a, b| b.any.total_cmp(&a.any));
         known.dedup_by(|a, b| a.word == b.word);
-        let known = known.into_iter().map(|concept| concept.name.as_str());
-        let unknown = self.unknown.iter().map(String::as_str);
-        let words: Vec<&str> = unknown.chain(known).take(MAX_MISSING).collect();
+        let known = known.into_iter().map(QueryConcept::name);
+        let unknown = self.unknown.iter().map(|word| Cow::Borrowed(&**word));
+        let words: Vec<Cow<'_, str>> = unknown.chain(known).take(MAX_MISSING).collect();
         (!words.is_empty()).then(|| format!("the best match lacks: {}", words.join(", ")))
     }
 }

@@ -95,8 +95,8 @@ impl QueryScorer<'_> {
     fn explain_word(&self, at: usize, document: u32, text: &mut String) -> WordScore {
         let found = self.list(at).find(document);
         let concept = &self.concepts[at];
-        let (name, doc_freq) = (&concept.name, concept.doc_freq);
-        let mut word = WordScore { name: name.clone(), doc_freq, ..WordScore::default() };
+        let (name, doc_freq) = (concept.name(), concept.doc_freq);
+        let mut word = WordScore { name: name.to_string(), doc_freq, ..WordScore::default() };
         // writing to a String cannot fail
         let Some(profile) = found else {
             let _ = writeln!(text, "0 = {name}: not in it; in {doc_freq} documents");

@@ -4,6 +4,8 @@
 //! speaker's name, counts once more with the idf it has there. The weights and what they were
 //! measured by are in `docs/explanation/ranking.md`.
 
+use std::borrow::Cow;
+
 use crate::catalog::Catalog;
 use crate::index::bm25f::Bm25f;
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
@@ -40,8 +42,8 @@ const ROLES: [&str; 11] = [
 
 /// One concept of a query, with its weights, each times its idf.
 pub(super) struct QueryConcept {
-    /// The name in an explanation.
-    pub name: String,
+    /// The name, for an explanation.
+    pub name: ConceptName,
     /// The word of the query, which can have a concept in each language.
     pub word: String,
     pub list: ConceptList,
@@ -55,6 +57,16 @@ pub(super) struct QueryConcept {
     pub heading: f32,
     /// and as the name of the speaker.
     pub speaker: f32,
+}
+
+/// What a concept is called, which is written out only where it is shown.
+pub(super) enum ConceptName {
+    /// A pattern, as it stands in the query.
+    Pattern(String),
+    /// A stem, with its language, or a word without one.
+    Stem(String),
+    /// What begins like the word.
+    Prefix,
 }
 
 /// A concept of the index that a word of a query means in one language.
@@ -110,10 +122,10 @@ impl QueryConcept {
         list: ConceptList,
         doc_freq: u32,
     ) -> Self {
-        let name = readings::shown(found.stem.unwrap_or(&term.text));
         let is_prefix = found.kind == ConceptKind::Prefix && term.form == TermForm::Word;
+        let stem = found.stem.unwrap_or(&term.text);
         Self {
-            name: if is_prefix { format!("{}…", term.text) } else { name.into_owned() },
+            name: if is_prefix { ConceptName::Prefix } else { ConceptName::Stem(stem.to_owned()) },
             word: term.text.clone(),
             list,
             doc_freq,
@@ -121,6 +133,15 @@ impl QueryConcept {
             variants: Vec::new(),
             heading: 0.0,
             speaker: 0.0,
+        }
+    }
+
+    /// Returns the name to show.
+    pub fn name(&self) -> Cow<'_, str> {
+        match &self.name {
+            ConceptName::Pattern(name) => name.into(),
+            ConceptName::Stem(stem) => readings::shown(stem),
+            ConceptName::Prefix => format!("{}…", self.word).into(),
         }
     }
 
@@ -171,7 +192,7 @@ impl QueryConcept {
     pub fn name_weights(&self, catalog: &Catalog) -> Vec<(String, f32)> {
         let lexicon = catalog.index.lexicon();
         let ConceptList::Indexed(concept) = self.list else {
-            return vec![(TermKind::Pattern.name(&self.name), self.any)];
+            return vec![(TermKind::Pattern.name(&self.name()), self.any)];
         };
         let word = lexicon.word(concept, 0).map(|word| lexicon.words.text(word));
         let names = ConceptNames::of(lexicon.stem_of(concept), word.unwrap_or_default());
