@@ -65,7 +65,7 @@ impl LanguageId {
     /// Returns whether a stem can be that of a word in a document of the language: it is of this
     /// language, or of a word that is read by itself.
     pub fn may_have_stem(self, stem: &str) -> bool {
-        stem.split_once(SEPARATOR).is_none_or(|(_, code)| code == self.code())
+        split(stem).is_none_or(|(_, code)| code == self.code())
     }
 
     /// Returns a word as it is read in the language; none if it is no word of its script, and is
@@ -147,27 +147,36 @@ fn syllable(term: &str) -> Option<&str> {
 /// Returns the stem that a term of a reading gives, with the code of its language; none of any other
 /// term.
 pub fn stem_in(term: &str) -> Option<&str> {
-    let (_, rest) = term.split_once(SEPARATOR)?;
-    let end = rest.match_indices(SEPARATOR).nth(1).map_or(rest.len(), |(at, _)| at);
+    let (_, rest) = split(term)?;
+    let (stem, code) = split(rest).unwrap_or((rest, ""));
+    let end = split(code).map_or(rest.len(), |(code, _)| stem.len() + 1 + code.len());
     Some(&rest[..end])
+}
+
+/// Splits a text at the first separator. As bytes: a search for a character takes longer to begin
+/// than a term is long, and each word of a query and of what it finds is asked.
+#[inline]
+fn split(text: &str) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|byte| byte == SEPARATOR as u8)?;
+    Some((&text[..at], &text[at + 1..]))
 }
 
 /// Returns the folded word that a term stands for, or what a stem is without its language.
 pub fn bare(term: &str) -> &str {
-    term.split_once(SEPARATOR).map_or(term, |(word, _)| word)
+    split(term).map_or(term, |(word, _)| word)
 }
 
 /// Returns how many letters of a stem are at the beginning of each of its words, and what may stand
 /// before it; none if it is no stem of a language with a code.
 pub fn sure_letters(stem: &str) -> Option<(usize, Option<&'static str>)> {
-    let (stem, code) = stem.split_once(SEPARATOR)?;
+    let (stem, code) = split(stem)?;
     let language = table::told().iter().find(|language| language.code() == Some(code))?;
     Some((language.sure_letters(stem), language.dropped_prefix()))
 }
 
 /// Returns a stem for people to read: with the code of its language, if it has one.
 pub fn shown(stem: &str) -> Cow<'_, str> {
-    match stem.split_once(SEPARATOR) {
+    match split(stem) {
         Some((stem, code)) => format!("{stem} ({code})").into(),
         None => stem.into(),
     }
