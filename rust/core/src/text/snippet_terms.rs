@@ -65,7 +65,10 @@ impl SnippetTerms {
     /// * `language`: that its words are read in.
     pub fn occur_in(&self, text: &str, language: LanguageId) -> bool {
         let (finder, filter) = self.finder(language);
-        filter.spans(text).any(|span| !self.find_in(&text[span], finder, filter).is_empty())
+        let mut cache = finder.cache.lock();
+        let is_match = |found: &[TermMatch]| !found.is_empty();
+        let mut spans = filter.spans(text);
+        spans.any(|span| self.with_matches(&text[span], finder, filter, &mut cache, is_match))
     }
 
     /// Returns what finds the terms in texts of a language; of one that the query was not read in,
@@ -112,24 +115,35 @@ impl SnippetTerms {
         let mut matches = Vec::with_capacity(32);
         for span in filter.spans(text) {
             let (start, span) = (span.start, &text[span]);
-            let mut add = |found: &[TermMatch]| {
+            self.with_matches(span, finder, filter, &mut cache, |found| {
                 matches.extend(found.iter().map(|one| {
                     let bytes = start + one.bytes.start..start + one.bytes.end;
                     TermMatch { bytes, ..*one }
                 }));
-            };
-            if let Some(found) = cache.get(span) {
-                add(found);
-                continue;
-            }
-            let found = self.find_in(span, finder, filter);
-            add(&found);
-            if span.len() <= MAX_CACHED_SPAN && cache.len() < MAX_CACHED_SPANS {
-                cache.insert(span.into(), found);
-            }
+            });
         }
         matches.sort_by_key(|one| (one.bytes.start, one.bytes.end));
         matches
+    }
+
+    /// Hands out the matches in a span between borders, which are cached.
+    fn with_matches<R>(
+        &self,
+        span: &str,
+        finder: &TermFinder,
+        filter: &PrefixFilter,
+        cache: &mut FxHashMap<Box<str>, Vec<TermMatch>>,
+        then: impl FnOnce(&[TermMatch]) -> R,
+    ) -> R {
+        if let Some(found) = cache.get(span) {
+            return then(found);
+        }
+        let found = self.find_in(span, finder, filter);
+        let done = then(&found);
+        if span.len() <= MAX_CACHED_SPAN && cache.len() < MAX_CACHED_SPANS {
+            cache.insert(span.into(), found);
+        }
+        done
     }
 }
 
