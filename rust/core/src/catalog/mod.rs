@@ -80,8 +80,8 @@ pub struct Catalog {
     from_snapshot: bool,
     /// Files that were compared with it then, and agree.
     pub(crate) verified: FxHashSet<String>,
-    /// Documents whose line number was checked.
-    pub(crate) checked_lines: Mutex<FxHashSet<u32>>,
+    /// Documents whose heading, category and line were checked.
+    pub(crate) checked_places: Mutex<FxHashSet<u32>>,
     corpus: Corpus,
     /// Files that are in the archive.
     pub(crate) archived: Arc<ArchivedFiles>,
@@ -125,7 +125,7 @@ impl Catalog {
             untrusted_content: false,
             from_snapshot: false,
             verified: FxHashSet::default(),
-            checked_lines: Mutex::default(),
+            checked_places: Mutex::default(),
             corpus,
             archived: Arc::default(),
             positions: None,

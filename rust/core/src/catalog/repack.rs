@@ -87,7 +87,7 @@ impl Catalog {
         let room = self.index.room_for_packing(self.docs.len());
         let Some(partial) = room.filter(|_| reserved) else { return };
         self.packings += 1;
-        self.checked_lines.lock().clear();
+        self.checked_places.lock().clear();
         self.reordered = false;
         self.free.clear();
         self.files.retain(|file| file.present);

@@ -24,9 +24,18 @@ impl DocumentReader<'_> {
     /// Returns whether a hit is what the index says of it, as far as that is seen at once.
     pub(super) fn has_evidence(&mut self, document: u32, hit: &Hit, terms: &SnippetTerms) -> bool {
         let doc = self.catalog.docs[document as usize];
-        let before = self.neighbour(&doc, -1);
-        let labelled = hit.message.is_some() || is_headed(&doc, before.as_ref(), hit);
-        labelled && self.is_at_line(document, &doc, before) && self.holds_any(&doc, hit, terms)
+        self.has_place(document, &doc, hit) && self.holds_any(&doc, hit, terms)
+    }
+
+    /// Returns whether the heading, the category and the line of a hit are those of its text. That
+    /// depends on no query, so it is checked once.
+    fn has_place(&mut self, document: u32, doc: &DocMeta, hit: &Hit) -> bool {
+        if self.catalog.checked_places.lock().contains(&document) {
+            return true;
+        }
+        let before = self.neighbour(doc, -1);
+        let labelled = hit.message.is_some() || is_headed(doc, before.as_ref(), hit);
+        labelled && self.is_at_line(document, doc, before)
     }
 
     /// Returns whether any term stands in what is indexed of a hit.
@@ -64,12 +73,9 @@ impl DocumentReader<'_> {
         }
     }
 
-    /// Returns whether a document is as many lines behind the one before it as the index says; it
-    /// is checked once.
+    /// Returns whether a document, of which all else was checked, is as many lines behind the one
+    /// before it as the index says.
     fn is_at_line(&mut self, document: u32, doc: &DocMeta, before: Option<DocMeta>) -> bool {
-        if self.catalog.checked_lines.lock().contains(&document) {
-            return true;
-        }
         let (start, line) = before.map_or((0, 1), |before| (before.start, before.line));
         let length = doc.start.saturating_sub(start);
         if length > BEFORE {
@@ -81,7 +87,7 @@ impl DocumentReader<'_> {
         let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
         let right = matches!(read, Some(Ok(()))) && u64::from(line) + lines == u64::from(doc.line);
         if right {
-            self.catalog.checked_lines.lock().insert(document);
+            self.catalog.checked_places.lock().insert(document);
         }
         right
     }
