@@ -6,6 +6,7 @@ use crate::index::bm25f::Bm25f;
 use crate::index::dictionary::expansion::Expander;
 use crate::index::inverted_index::InvertedIndex;
 use crate::search::query::{Atom, MAX_TERMS, Query};
+use crate::search::query_concept::{meanings, prefixes};
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
 use crate::text::language::readings::bare;
@@ -88,6 +89,11 @@ fn add_words(
         let note = format!("only the first {MAX_TERMS} of {} terms were searched", terms.len());
         result.notes.push(note);
         terms.truncate(MAX_TERMS);
+    }
+    // a few words in several languages are a hundred cache misses: all under way at once, they take
+    // as long as a few of them
+    for (text, stem, _) in terms.iter().flat_map(|term| meanings(term).chain(prefixes(term))) {
+        index.lexicon().prefetch(text, stem);
     }
     for term in &terms {
         let idf = formula.idf(scorer.add_term(term));

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHasher;
 
+use crate::index::prefetch::prefetch;
+
 /// Strings in the order in which they were first interned; a number never changes.
 #[derive(Debug, Clone, Default)]
 pub struct Interner {
@@ -94,6 +96,12 @@ impl Interner {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
         start..self.ends[id] as usize
+    }
+
+    /// Prefetches what the lookup of a string reads first.
+    #[inline]
+    pub(crate) fn prefetch(&self, string: &str) {
+        prefetch(&self.slots, hash(string) as usize & self.slots.len().wrapping_sub(1));
     }
 
     /// Returns the number of a string, if it is known.

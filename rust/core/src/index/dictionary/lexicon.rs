@@ -220,6 +220,12 @@ impl Lexicon {
         self.entries.get(word as usize).unwrap_or(NO_ENTRY)
     }
 
+    /// Prefetches what the lookups of a term and of its stem read first.
+    pub(crate) fn prefetch(&self, text: &str, stem: Option<&str>) {
+        self.words.prefetch(text);
+        stem.into_iter().for_each(|stem| self.stems.prefetch(stem));
+    }
+
     /// Says whether a word is a variant of the concept of its stem.
     pub fn has_right_concept(&self, word: u32) -> bool {
         let found = stem(self.words.text(word));
