@@ -1,4 +1,4 @@
-//! Portable SIMD: byte comparison of 64 bytes as a bit mask, and masks of 256 positions.
+//! Portable SIMD: byte comparison of 64 bytes as a bit mask, and steps of 256 bytes.
 
 /// Bytes looked at together, a bit each.
 pub(crate) const BLOCK: usize = u64::BITS as usize;
@@ -25,48 +25,36 @@ fn equal_eight(bytes: [u8; 8], byte: u8) -> u8 {
 /// longer, and whatever is found costs more to place.
 pub(crate) const STEP: usize = 4 * BLOCK;
 
-/// Positions of a step, one bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StepMask([u64; STEP / BLOCK]);
-
-impl StepMask {
-    /// The places for which `misfit` is zero, if there are any.
-    ///
-    /// One closure and plain loops: the compiler makes of them one load and a few operations a
-    /// byte looked at, for as many places as a register holds.
-    #[inline(always)]
-    pub fn of(misfit: impl Fn(usize) -> u8, equal: impl Fn(&ByteBlock, u8) -> u64) -> Option<Self> {
-        let mut least = [u8::MAX; BLOCK];
-        for row in 0..STEP / BLOCK {
-            for (lane, least) in least.iter_mut().enumerate() {
-                *least = (*least).min(misfit(row * BLOCK + lane));
-            }
+/// Whether `misfit` is zero at any place of a step.
+///
+/// One closure and plain loops: the compiler makes of them one load and a few operations a
+/// byte looked at, for as many places as a register holds.
+#[inline(always)]
+pub(crate) fn any_match(misfit: impl Fn(usize) -> u8) -> bool {
+    let mut least = [u8::MAX; BLOCK];
+    for row in 0..STEP / BLOCK {
+        for (lane, least) in least.iter_mut().enumerate() {
+            *least = (*least).min(misfit(row * BLOCK + lane));
         }
-        if !least.iter().fold(false, |any, &least| any | (least == 0)) {
-            return None;
-        }
-        let misfits: [u8; STEP] = std::array::from_fn(misfit);
-        let (blocks, _) = misfits.as_chunks();
-        Some(Self(std::array::from_fn(|row| equal(&blocks[row], 0))))
     }
+    least.iter().fold(false, |any, &least| any | (least == 0))
+}
 
-    /// Takes the first place.
-    #[inline(always)]
-    pub fn pop_first(&mut self) -> Option<usize> {
-        let (row, word) = self.0.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
-        let bit = word.trailing_zeros() as usize;
-        *word &= *word - 1;
-        Some(row * BLOCK + bit)
+/// The places of one block of a step at which `misfit` is zero: the first is the lowest bit.
+///
+/// Not of all blocks: the search goes on far behind the first match, and one word stays in a
+/// register.
+#[inline(always)]
+pub(crate) fn match_mask(
+    row: usize,
+    misfit: impl Fn(usize) -> u8,
+    equal: impl Fn(&ByteBlock, u8) -> u64,
+) -> u64 {
+    let mut misfits = [0; BLOCK];
+    for (lane, byte) in misfits.iter_mut().enumerate() {
+        *byte = misfit(row * BLOCK + lane);
     }
-
-    /// Takes the last place.
-    #[inline(always)]
-    pub fn pop_last(&mut self) -> Option<usize> {
-        let (row, word) = self.0.iter_mut().enumerate().rfind(|(_, word)| **word != 0)?;
-        let bit = word.ilog2() as usize;
-        *word ^= 1 << bit;
-        Some(row * BLOCK + bit)
-    }
+    equal(&misfits, 0)
 }
 
 /// The same by one AVX-512 comparison.
@@ -123,20 +111,16 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn hits_are_taken_from_either_end(
+        fn matches_of_a_step_equal_those_of_the_plain_reference(
             places in prop::collection::btree_set(0..STEP, 0..20),
-            first in prop::collection::vec(any::<bool>(), 30),
         ) {
+            let misfit = |at| u8::from(!places.contains(&at));
+            prop_assert_eq!(any_match(misfit), !places.is_empty());
             for equal in compiled() {
-                let mut hits =
-                    StepMask::of(|at| u8::from(!places.contains(&at)), equal).unwrap_or_default();
-                let mut left = places.clone();
-                for &first in &first {
-                    let (taken, expected) = match first {
-                        true => (hits.pop_first(), left.pop_first()),
-                        false => (hits.pop_last(), left.pop_last()),
-                    };
-                    prop_assert_eq!(taken, expected);
+                for row in 0..STEP / BLOCK {
+                    let there = |at: &usize| places.contains(&(row * BLOCK + at));
+                    let expected = (0..BLOCK).filter(there).fold(0, |bits, at| bits | 1 << at);
+                    prop_assert_eq!(match_mask(row, misfit, equal), expected);
                 }
             }
         }

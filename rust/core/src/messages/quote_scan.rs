@@ -6,7 +6,7 @@
 //! among them may be a free one, and only those that may are looked at.
 
 use crate::files::readahead::prefetch_ahead;
-use crate::simd::{self, BLOCK, ByteBlock, STEP, StepMask};
+use crate::simd::{self, BLOCK, ByteBlock, STEP};
 
 const EVEN: u64 = u64::MAX / 3;
 
@@ -69,10 +69,16 @@ fn find_forward(
         at += BLOCK;
         while let Some(window) = window(text, at) {
             prefetch_ahead(window.as_ptr());
-            if let Some(mut hits) = candidates(window, stop, &equal) {
-                while let Some(place) = hits.pop_first() {
-                    if stops(at + place) {
-                        return Some(at + place);
+            let misfit = misfit(window, stop);
+            if simd::any_match(&misfit) {
+                for row in 0..STEP / BLOCK {
+                    let mut hits = simd::match_mask(row, &misfit, &equal);
+                    while hits != 0 {
+                        let place = at + row * BLOCK + hits.trailing_zeros() as usize;
+                        if stops(place) {
+                            return Some(place);
+                        }
+                        hits &= hits - 1;
                     }
                 }
             }
@@ -101,10 +107,17 @@ fn find_backward(
         while let Some(start) = end.checked_sub(STEP).filter(|&start| start >= from)
             && let Some(window) = window(text, start)
         {
-            if let Some(mut hits) = candidates(window, StopAt::Quote, &equal) {
-                while let Some(place) = hits.pop_last() {
-                    if is_quote(text, start + place) {
-                        return Some(start + place);
+            let misfit = misfit(window, StopAt::Quote);
+            if simd::any_match(&misfit) {
+                for row in (0..STEP / BLOCK).rev() {
+                    let mut hits = simd::match_mask(row, &misfit, &equal);
+                    while hits != 0 {
+                        let bit = hits.ilog2() as usize;
+                        let place = start + row * BLOCK + bit;
+                        if is_quote(text, place) {
+                            return Some(place);
+                        }
+                        hits ^= 1 << bit;
                     }
                 }
             }
@@ -120,21 +133,16 @@ fn window(text: &[u8], start: usize) -> Option<&StepWindow> {
     text.get(start.checked_sub(2)?..)?.first_chunk()
 }
 
-/// The places of a step that may be ones to stop at: of two backslashes before a quote the second
-/// may be escaped by the first. Exact bits of every block took four times as long.
+/// Zero for the places of a step that may be ones to stop at: of two backslashes before a quote the
+/// second may be escaped by the first. Exact bits of every block took four times as long.
 #[inline(always)]
-fn candidates(
-    window: &StepWindow,
-    stop: StopAt,
-    equal: &impl Fn(&ByteBlock, u8) -> u64,
-) -> Option<StepMask> {
+fn misfit(window: &StepWindow, stop: StopAt) -> impl Fn(usize) -> u8 {
     let no_line_end = if stop == StopAt::Quote { u8::MAX } else { 0 };
-    let misfit = |i: usize| {
+    move |i| {
         let [before, last, here] = [window[i], window[i + 1], window[i + 2]];
         let escaped = 1u8.saturating_sub(last ^ b'\\').min(before ^ b'\\');
         (here ^ b'"' | escaped).min(here ^ b'\n' | no_line_end)
-    };
-    StepMask::of(misfit, equal)
+    }
 }
 
 /// The quotes of the block at `start` that no backslash escapes.
