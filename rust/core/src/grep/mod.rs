@@ -11,6 +11,7 @@
 //! `^` and `$` at line ends; in a note it runs over each line. A message or line
 //! is one match, however often the pattern occurs in it.
 
+mod byte_frequency;
 mod chunk;
 mod chunk_result;
 mod context;

@@ -6,6 +6,7 @@
 //! uses the widest registers it may; what differs between processors is only
 //! what it may use.
 
+use super::byte_frequency::frequency;
 use crate::files::readahead::prefetch_ahead;
 use crate::simd::{self, BLOCK, ByteBlock, STEP};
 
@@ -19,16 +20,19 @@ pub(super) struct SimdScan {
     literal: u128,
     /// The bits of it that count: of a letter all, or all but the one that tells its case.
     mask: u128,
-    rarest: Probe,
+    probe: Probe,
     /// The bits that count of the bytes tested first, letters or not.
     bits: u8,
 }
 
-/// Three bytes of the literal that stand at fixed distances from where it begins. With two, a word
-/// of frequent letters is looked for in vain in every eighth step.
+/// Three bytes of the literal: two neighbours, for which the bytes are loaded that are tested for
+/// escapes too, and one behind them. With two, a word of frequent letters is looked for in vain in
+/// every eighth step.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    at: [usize; 3],
+    /// How far behind the beginning of the literal the first stands, and the third behind the first.
+    lead: usize,
+    third: usize,
     bytes: [u8; 3],
 }
 
@@ -56,21 +60,6 @@ pub(super) struct SimdCandidates<'s, 't> {
     next: usize,
 }
 
-/// How often a byte occurs in transcripts, roughly: 255 is the most frequent.
-fn frequency(byte: u8) -> u8 {
-    match byte.to_ascii_lowercase() {
-        b' ' | b'"' | b'\\' | b'e' | b't' => 255,
-        b'a' | b'i' | b'n' | b'o' | b'r' | b's' => 220,
-        b'c' | b'd' | b'l' | b'm' | b'p' | b'u' | b',' | b':' | b'-' | b'_' | b'.' => 140,
-        b'f' | b'g' | b'h' | b'b' | b'0'..=b'2' => 100,
-        b'v' | b'w' | b'y' | b'k' | b'3'..=b'9' => 60,
-        b'x' | b'j' | b'q' | b'z' => 20,
-        // The first byte of a CJK character is worth little, the later ones more.
-        0xE0..=0xFF => 90,
-        _ => 40,
-    }
-}
-
 impl SimdScan {
     /// `literal` has two to [`MAX_LITERAL`] bytes; without regard to case it is in lower case.
     pub fn new(literal: &[u8], caseless: bool) -> Self {
@@ -78,14 +67,18 @@ impl SimdScan {
         let rank = |at: usize| {
             // A capital is rare only where its case counts.
             let capital = literal[at].is_ascii_uppercase() && !caseless;
-            frequency(literal[at]) / if capital { 4 } else { 1 }
+            u32::from(frequency(literal[at]) / if capital { 4 } else { 1 })
         };
-        let mut order: Vec<usize> = (0..literal.len()).collect();
-        order.sort_by_key(|&at| rank(at));
+        // Places are given in order: before the neighbours is none to stop at.
+        let is_stop = |bytes: &[u8]| bytes[0] == b'\n' || bytes == b"\\u";
+        let most = literal.windows(2).position(is_stop).unwrap_or(literal.len() - 1).max(1);
+        let lead = (0..most).min_by_key(|&at| rank(at) * rank(at + 1)).unwrap_or(0);
         // The letters of a word go together: a quote beside it tells more than a third of them.
-        let quote = order.iter().copied().find(|&at| literal[at] == b'"');
-        let at = [order[0], order[1], quote.unwrap_or(order[2 % order.len()])];
-        let rarest = Probe { at, bytes: at.map(|at| literal[at]) };
+        let behind = lead + 2..literal.len();
+        let quote = behind.clone().find(|&at| literal[at] == b'"');
+        let third = quote.or_else(|| { behind }.min_by_key(|&at| rank(at))).unwrap_or(lead);
+        let bytes = [lead, lead + 1, third].map(|at| literal[at]);
+        let probe = Probe { lead, third: third - lead, bytes };
         let bits = if caseless { !0x20 } else { !0 };
         let word = |of: &dyn Fn(u8) -> u8| {
             let byte = |at| literal.get(at).map_or(0, |&byte| of(byte));
@@ -93,7 +86,7 @@ impl SimdScan {
         };
         let mask = word(&|byte| if byte.is_ascii_alphabetic() { bits } else { !0 });
         let literal = word(&|byte| byte);
-        Self { literal, mask, rarest, bits }
+        Self { literal, mask, probe, bits }
     }
 
     /// Begins a scan that stops where the literal stands and, in JSON, at each line end and `\u`.
@@ -102,12 +95,13 @@ impl SimdScan {
         SimdCandidates { scan: self, text, json, block: 0, hits: 0, next: 0 }
     }
 
-    fn stands(&self, text: &[u8], at: usize, json: bool) -> bool {
-        match text.get(at..) {
-            Some([b'\n', ..] | [b'\\', b'u', ..]) if json => true,
-            Some(rest) => self.begins(rest),
-            None => false,
+    /// The place to stop at that a hit tells of: its own, or where the literal begins.
+    fn stop(&self, text: &[u8], hit: usize, json: bool) -> Option<usize> {
+        if json && matches!(text.get(hit..)?, [b'\n', ..] | [b'\\', b'u', ..]) {
+            return Some(hit);
         }
+        let at = hit.checked_sub(self.probe.lead)?;
+        self.begins(text.get(at..)?).then_some(at)
     }
 
     /// Whether `text` begins with the literal.
@@ -126,7 +120,7 @@ impl SimdScan {
 
     fn pattern(&self, json: bool) -> StepPattern {
         let [line_end, escape] = if json { *b"\n\\" } else { [u8::MAX; 2] };
-        StepPattern { probe: self.rarest, bits: self.bits, line_end, escape }
+        StepPattern { probe: self.probe, bits: self.bits, line_end, escape }
     }
 
     /// The first block that has hits; without any, the end and no hits.
@@ -154,10 +148,11 @@ impl SimdCandidates<'_, '_> {
     pub fn next(&mut self, from: usize) -> Option<usize> {
         loop {
             while self.hits != 0 {
-                let at = self.block + self.hits.trailing_zeros() as usize;
+                let hit = self.block + self.hits.trailing_zeros() as usize;
                 self.hits &= self.hits - 1;
-                if at >= from && self.scan.stands(self.text, at, self.json) {
-                    return Some(at);
+                let stop = self.scan.stop(self.text, hit, self.json);
+                if stop.is_some_and(|at| at >= from) {
+                    return stop;
                 }
             }
             let start = self.next.max(from);
@@ -224,13 +219,11 @@ fn test(
 ) -> Option<(usize, u64)> {
     let StepPattern { probe, bits, line_end, escape } = pattern;
     let ahead = |far: usize| window[far..].first_chunk::<STEP>();
-    let ([a, b, c], here, next) = (probe.at.map(ahead), ahead(0)?, ahead(1)?);
-    let (a, b, c) = (a?, b?, c?);
+    let (here, next, third) = (ahead(0)?, ahead(1)?, ahead(probe.third)?);
     // Zero where a place may be one to stop at.
     let misfit = |i: usize| {
-        let [one, two, three] = [a[i], b[i], c[i]];
         let [x, y, z] = probe.bytes;
-        let literal = ((one ^ x) | (two ^ y) | (three ^ z)) & bits;
+        let literal = ((here[i] ^ x) | (next[i] ^ y) | (third[i] ^ z)) & bits;
         let escape = (here[i] ^ escape) | (next[i] ^ b'u');
         literal.min(escape).min(here[i] ^ line_end)
     };
@@ -340,7 +333,11 @@ mod tests {
                     prop_assert_eq!((block, hits), super::pass(&text, from, scan.pattern(json), simd::equal));
                     let is_hit = |at: usize| at >= block && hits >> (at - block) & 1 == 1;
                     let passed = from..block + BLOCK;
-                    prop_assert!(expected.iter().all(|at| !passed.contains(at) || is_hit(*at)));
+                    let mut due = expected.iter().map(|&at| match text[at..] {
+                        [b'\n', ..] | [b'\\', b'u', ..] if json => at,
+                        _ => at + scan.probe.lead,
+                    });
+                    prop_assert!(due.all(|at| !passed.contains(&at) || is_hit(at)));
                     from = block + BLOCK;
                 }
             }
