@@ -58,13 +58,13 @@ impl<'a> PullParser<'a> {
         self.take(b'"')?;
         let start = self.at;
         // Most strings are keys and short values: eight bytes at a time beat a call.
-        for word in self.text[start..].chunks_exact(8).take(4).enumerate() {
-            let (at, bytes) = (start + 8 * word.0, word.1);
-            let hit = quotes_and_slashes(bytes);
+        let (words, _) = self.text[start..].as_chunks();
+        for (number, &word) in words.iter().take(4).enumerate() {
+            let hit = quotes_and_slashes(u64::from_le_bytes(word));
             if hit == 0 {
                 continue;
             }
-            let end = at + hit.trailing_zeros() as usize / 8;
+            let end = start + 8 * number + hit.trailing_zeros() as usize / 8;
             if self.text[end] == b'"' {
                 self.at = end + 1;
                 return Some(&self.text[start..end]);
@@ -208,9 +208,8 @@ impl<'a> PullParser<'a> {
 /// Marks the high bit of each of eight bytes that is a quote or a backslash; only
 /// the lowest mark is exact.
 #[inline]
-fn quotes_and_slashes(bytes: &[u8]) -> u64 {
+fn quotes_and_slashes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
     let equal = |byte: u8| {
         let zeroed = word ^ (ONES * u64::from(byte));
         zeroed.wrapping_sub(ONES) & !zeroed & (ONES << 7)
