@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import archive_label, archive_row_names, language_names
@@ -24,6 +25,9 @@ WINDOW = 30
 # The most that tantivy gives for a name of weight 1: that of its BM25 for the shortest row in which
 # the name is four times, with k1 1.2 and b 0.75
 MOST_SCORE = 2.2 * 4 / (4 + 1.2 * 0.25)
+# What it takes to look a name up in a row that has others, in rows of a union of names: 23 ns, and
+# 9 ns
+LOOK_UP = 2
 
 
 class ArchiveQueries:
@@ -87,29 +91,34 @@ class ArchiveQueries:
         tantivy scores each row that has any of the names, as it uses no upper bounds here. Most
         have only frequent ones, which weigh little. So rows with a rare name are scored first, and
         the score of the last of them tells which names alone cannot reach it (MaxScore): rows that
-        have no others are not scored.
+        have no others are not scored. Then those with the other names are: of these the best count,
+        for what they have of the names before was scored.
         """
         # they say what is found, and nothing of how good it is
         required = [self._query.const_score_query(one, 0.0) for one in required]
         parts = [self._weighted(name, weight) for name, weight in weights.items()]
+        counts = [self._index.count_rows(name) for name in weights]
         # the most that the names from each one on give together
         bounds = [0.0]
         for weight in reversed(weights.values()):
             bounds.append(bounds[-1] + weight * MOST_SCORE)
         bounds.reverse()
-        essential = found = 0
-        for name in weights:
-            if found >= most:
-                break
-            essential, found = essential + 1, found + self._index.count_rows(name)
+        essential = next(
+            (at for at, found in enumerate(accumulate(counts), 1) if found >= most), len(counts)
+        )
+        done = 0
+        best: list[tuple[float, Any]] = []
         while True:
-            either = self._either(parts[:essential])
+            if not required:
+                essential = _widened(counts, done, essential)
+            either = self._either(parts[done:essential])
             scored = self._index.best([either, *required], parts[essential:], most)
-            least = scored[-1][0] if len(scored) == most else 0.0
+            best = _merged(best, scored, most) if done else scored
+            least = best[-1][0] if len(best) == most else 0.0
             needed = next(at for at in range(essential, len(bounds)) if bounds[at] <= least)
             if needed == essential:
-                return scored
-            essential = needed
+                return best
+            done, essential = essential, needed
 
     def _either(self, parts: Sequence[Any]) -> Any:
         return self._query.boolean_query([(self._occur.Should, part) for part in parts])
@@ -186,6 +195,35 @@ def languages_of(stats: CollectionStats) -> set[str]:
     """Return the codes of the languages that some documents are in."""
     counts = stats.doc_freqs
     return {code for code, names in LANGUAGES if any(counts.get(name) for name in names)}
+
+
+def _widened(counts: Sequence[int], done: int, essential: int) -> int:
+    """Return how many names are scored at once: more where to look them up takes longer.
+
+    Args:
+        counts: How many rows have each name, ascending.
+        done: Names before that are not scored.
+        essential: Names before that are scored in any case.
+    """
+    rows = sum(counts[done:essential])
+    while essential < len(counts) and counts[essential] < LOOK_UP * rows:
+        rows += counts[essential]
+        essential += 1
+    return essential
+
+
+def _merged(
+    best: list[tuple[float, Any]], others: list[tuple[float, Any]], most: int
+) -> list[tuple[float, Any]]:
+    """Return the best of some rows, and of others that score no more where they are the same."""
+    least = best[-1][0] if len(best) >= most else 0.0
+    known = {(at.segment_ord, at.doc) for _, at in best}
+    new = [
+        (score, at)
+        for score, at in others
+        if score > least and (at.segment_ord, at.doc) not in known
+    ]
+    return sorted([*best, *new], key=lambda one: -one[0])[:most] if new else best
 
 
 def _field_names(pattern: str, terms: list[str]) -> list[str]:
