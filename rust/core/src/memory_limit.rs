@@ -187,6 +187,12 @@ fn left_by_limit() -> [Option<u64>; 3] {
     [left(data, "VmData:"), left(space, "VmSize:"), cgroup]
 }
 
+/// Returns whether the system limits the data or the address space of this process, of which each
+/// thread takes some for its stack.
+pub(crate) fn is_process_limited() -> bool {
+    process_limits().iter().any(Option::is_some)
+}
+
 /// Returns how much data and how much address space this process may have.
 #[cfg(unix)]
 fn process_limits() -> [Option<u64>; 2] {

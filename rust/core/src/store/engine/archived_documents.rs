@@ -1,12 +1,16 @@
 //! Archived documents, read back from their files by the numbers that the archive keeps of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::available_parallelism;
 
 use crate::catalog::extract::Corpus;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
+use crate::memory_limit::is_process_limited;
 use crate::messages::formats::SessionRecord;
+use crate::parallel::ordered_map;
 use crate::store::Store;
 use crate::store::engine::archived_place::{ArchivedPlace, Reach};
 use crate::store::engine::asked_words::{AskedWords, KeptWords};
@@ -14,8 +18,20 @@ use crate::store::engine::document::EngineDocument;
 use crate::store::engine::extraction::documents;
 use crate::store::engine::transcript_lines::TranscriptLines;
 
+/// Most threads that read files at once, and files for each: a thread is begun in the time in which
+/// one file is read.
+const MAX_THREADS: usize = 2;
+const FILES_PER_THREAD: usize = 4;
+
 /// Documents, and the files that have changed since they were archived.
 type Found = (Vec<EngineDocument>, BTreeSet<String>);
+
+/// What a thread has that reads files.
+struct Worker<'a> {
+    interrupt: Interrupt<'a>,
+    /// The buffer that it reads into.
+    piece: Vec<u8>,
+}
 
 impl Store {
     /// Returns the archived documents at these places, and the files that have changed since: of
@@ -77,24 +93,43 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<Found> {
         let archived = self.archived();
-        let (mut found, mut changed) = (Vec::new(), BTreeSet::new());
-        for (path, mut places) in by_path {
-            places
-                .sort_unstable_by_key(|(place, reach)| (place.start, *reach != Reach::Neighbours));
-            places.dedup_by_key(|(place, _)| place.start);
+        let files: Vec<_> =
+            by_path.into_iter().map(|(path, places)| (path, sorted(places))).collect();
+        let read = |worker: &mut Worker<'_>, at: usize| {
+            let (path, places) = &files[at];
             // what is shown of a turn; to parse it takes longer than to read a message
             let is_turn = places.iter().any(|(_, reach)| *reach == Reach::Turn);
-            let file = archived.files().get(path).filter(|_| is_turn);
+            let file = archived.files().get(*path).filter(|_| is_turn);
             let title = file.and_then(|file| SessionRecord::parse(&file.summary).header.title);
-            match self.documents_at(path, &places, asked, interrupt) {
+            let documents = match self.documents_at(path, places, asked, worker) {
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Ok(Some(documents)) => found.extend(
-                    documents.into_iter().map(|one| EngineDocument { title: title.clone(), ..one }),
-                ),
                 // what cannot be read now is read by the index of the store, which says why
-                Ok(None) | Err(_) => drop(changed.insert(path.to_owned())),
+                found => found.ok().flatten(),
+            };
+            let documents = documents.map(|mut documents| {
+                documents.iter_mut().for_each(|one| one.title.clone_from(&title));
+                documents
+            });
+            Ok(((*path, documents), true))
+        };
+        let (mut found, mut changed) = (Vec::new(), BTreeSet::new());
+        // only this thread asks; it tells the others
+        let stopped = AtomicBool::new(false);
+        let asks = || {
+            stopped.fetch_or(interrupt(), Ordering::Relaxed);
+            stopped.load(Ordering::Relaxed)
+        };
+        let is_told = || stopped.load(Ordering::Relaxed);
+        let worker =
+            |at| Worker { interrupt: if at == 0 { &asks } else { &is_told }, piece: Vec::new() };
+        let mut workers: Vec<Worker<'_>> = (0..threads_for(files.len())).map(worker).collect();
+        ordered_map(&mut workers, files.len(), &asks, read, |(path, documents)| {
+            match documents {
+                Some(documents) => found.extend(documents),
+                None => drop(changed.insert(path.to_owned())),
             }
-        }
+            Ok(())
+        })?;
         Ok((found, changed))
     }
 
@@ -104,8 +139,9 @@ impl Store {
         path: &str,
         places: &[(ArchivedPlace, Reach)],
         asked: Option<&AskedWords>,
-        interrupt: Interrupt<'_>,
+        worker: &mut Worker<'_>,
     ) -> Result<Option<Vec<EngineDocument>>> {
+        let interrupt = worker.interrupt;
         if FileKind::of(path) == FileKind::Note {
             let all = documents(path, &self.root().read(path)?, Corpus::Main, interrupt)?;
             let is_same = |document: &EngineDocument, place: &ArchivedPlace| {
@@ -117,7 +153,24 @@ impl Store {
             return Ok(places.iter().map(find).collect());
         }
         let file = self.root().open_own(path)?;
-        TranscriptLines::new(path, file, interrupt)?
+        TranscriptLines::new(path, file, &mut worker.piece, interrupt)?
             .documents(places, asked.map_or(KeptWords::All, KeptWords::Asked))
     }
+}
+
+/// Returns places in the order of their file, each once.
+fn sorted(mut places: Vec<(ArchivedPlace, Reach)>) -> Vec<(ArchivedPlace, Reach)> {
+    places.sort_unstable_by_key(|(place, reach)| (place.start, *reach != Reach::Neighbours));
+    places.dedup_by_key(|(place, _)| place.start);
+    places
+}
+
+/// Returns how many threads read so many files, at least one.
+fn threads_for(files: usize) -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    // asked once: the answer is read from files
+    let processors = *PROCESSORS.get_or_init(|| available_parallelism().map_or(1, usize::from));
+    // the stack of a thread counts as taken where the system limits this process
+    let most = if is_process_limited() { 1 } else { processors.min(MAX_THREADS) };
+    most.min(files / FILES_PER_THREAD).max(1)
 }

@@ -1,7 +1,6 @@
 //! Extraction of the documents of a file for an engine outside of this process.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::ops::{ControlFlow, Range};
 
 use crate::catalog::TranscriptPosition;
@@ -16,16 +15,18 @@ use crate::messages::line_reader::LONGEST_LINE;
 use crate::messages::message::Message;
 use crate::store::engine::asked_words::{AskedWords, KeptWords};
 use crate::store::engine::document::{EngineDocument, StemmedWord};
+use crate::sync::Mutex;
 use crate::text::encoding::{as_text, is_utf16};
 use crate::text::section::TRAIL;
 
-/// Words above which the dictionary of a thread is dropped.
+/// Words above which a dictionary is dropped.
 const MAX_KEPT_WORDS: usize = 1 << 17;
+/// Dictionaries that are kept: as many as there are threads that read files.
+const MAX_KEPT: usize = 2;
 
-thread_local! {
-    /// The dictionary of the last files: to look up a known word takes a tenth of reading it.
-    static LEXICON: RefCell<Lexicon> = RefCell::default();
-}
+/// The dictionaries of the last files, of threads that may have ended: to look up a known word takes
+/// a tenth of reading it. Nobody waits for this lock, which in a child of a fork may never be free.
+static KEPT: Mutex<Vec<Lexicon>> = Mutex::new(Vec::new());
 
 /// Takes each document, without its words, and those of its own by their stems.
 pub(super) type EachDocument<'a> = &'a mut dyn FnMut(&EngineDocument, Vec<StemmedWord<'_>>);
@@ -126,34 +127,44 @@ pub(super) fn messages(
     context_lengths: &[Option<u16>],
     kept: KeptWords<'_>,
 ) -> Vec<EngineDocument> {
-    let starts = lines[own.start].start..=lines[own.end - 1].start;
-    let mut texts = Vec::with_capacity(lines.len());
+    let mut bytes_of_own = Vec::with_capacity(own.len());
     let mut documents = with_lexicon(|lexicon| {
         let collector = Collector::new(path, Corpus::Main, kept, lexicon);
         let mut collector = Collector { context_lengths, ..collector };
-        let mut messages = MessageInputs::new(Corpus::Main, None);
-        let mut take =
-            |input: IndexInput<'_>| !starts.contains(&input.start) || collector.take(&input);
-        for MessageLine { start, line, bytes, message } in lines {
+        let mut take = |input: IndexInput<'_>| collector.take(&input);
+        // those that are only context are no inputs of their own
+        let mut before = None;
+        let mut lines = (0..).zip(lines).peekable();
+        while let Some((_, line)) = lines.next_if(|(at, _)| *at < own.start) {
+            before = Some(line.message);
+        }
+        let mut messages = MessageInputs::new(Corpus::Main, before);
+        for (at, MessageLine { start, line, bytes, message }) in lines {
             messages.message(start, line, &bytes, message, &mut take);
-            texts.push(bytes);
+            match own.contains(&at) {
+                true => bytes_of_own.push(bytes),
+                false => messages.forget_last(),
+            }
         }
         messages.finish(&mut take);
         collector.documents
     });
-    for (document, bytes) in documents.iter_mut().zip(texts.drain(own)) {
+    for (document, bytes) in documents.iter_mut().zip(bytes_of_own) {
         document.bytes = bytes;
     }
     documents
 }
 
 fn with_lexicon<T>(read: impl FnOnce(&mut Lexicon) -> T) -> T {
-    LEXICON.with_borrow_mut(|lexicon| {
-        if lexicon.words.len() > MAX_KEPT_WORDS {
-            *lexicon = Lexicon::default();
-        }
-        read(lexicon)
-    })
+    let mut lexicon = KEPT.try_lock().and_then(|mut kept| kept.pop()).unwrap_or_default();
+    let done = read(&mut lexicon);
+    if lexicon.words.len() <= MAX_KEPT_WORDS
+        && let Some(mut kept) = KEPT.try_lock()
+        && kept.len() < MAX_KEPT
+    {
+        kept.push(lexicon);
+    }
+    done
 }
 
 impl Collector<'_> {

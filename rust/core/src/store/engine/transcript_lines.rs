@@ -24,15 +24,25 @@ pub(super) struct TranscriptLines<'a> {
     file: File,
     size: u64,
     /// The piece that was read last, and where it begins.
-    piece: Vec<u8>,
+    piece: &'a mut Vec<u8>,
     from: u64,
     interrupt: Interrupt<'a>,
 }
 
 impl<'a> TranscriptLines<'a> {
-    pub(super) fn new(path: &'a str, file: File, interrupt: Interrupt<'a>) -> Result<Self> {
+    /// Opens the lines of a file.
+    ///
+    /// # Arguments
+    /// * `piece`: the buffer of another file, for it is in the cache of the processor.
+    pub(super) fn new(
+        path: &'a str,
+        file: File,
+        piece: &'a mut Vec<u8>,
+        interrupt: Interrupt<'a>,
+    ) -> Result<Self> {
         let size = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
-        Ok(Self { path, file, size, piece: Vec::new(), from: 0, interrupt })
+        piece.clear();
+        Ok(Self { path, file, size, piece, from: 0, interrupt })
     }
 
     /// Returns the documents at some places, in file order; none if the file has changed.
@@ -180,7 +190,7 @@ impl<'a> TranscriptLines<'a> {
         self.from = start.saturating_sub(AHEAD);
         let length = end.saturating_add(AHEAD).min(self.size) - self.from;
         self.piece.resize(length as usize, 0);
-        let read = self.file.read_exact_at(&mut self.piece, self.from);
+        let read = self.file.read_exact_at(self.piece, self.from);
         read.inspect_err(|_| self.piece.clear())
             .map_err(|error| Error::io("read", self.path, error))
     }
