@@ -933,15 +933,14 @@ class Store:
         """Return what changes with the list of archived files; None where there is none."""
     def archived_documents(
         self,
-        rows: Sequence[tuple[int, int, int, int, int, int, int, int, int]],
+        rows: Sequence[tuple[int, int, int, int, int, int, int, int]],
         with_neighbours: int,
         names: QueryNames | None = None,
     ) -> tuple[builtins.list[EngineDocument], builtins.list[str]]:
         """Return the archived documents of these rows, and the files that have changed since.
 
         Args:
-            rows: Of each its file, start, line, place, turn, run, terms before it, hash, and the
-                length of its context.
+            rows: Of each its file, and the columns of its place (`PlaceColumns` in the core).
             with_neighbours: Of so many of the first, the messages beside them as well.
             names: The query: words that it does not ask for are left out.
         """

@@ -158,10 +158,13 @@ def test_rows_are_handed_out_piece_by_piece() -> None:
     assert max(map(len, pieces)) < 4000
     found = [row for piece in pieces for row in piece]
     # line and place go on from piece to piece
-    assert [row["l"] for row in found] == list(range(3, 4003))
+    assert [row["l"] + row["p"] for row in found] == list(range(3, 4003))
     assert [row["p"] for row in found] == list(range(4000))
     lengths = [len(line) for line in said]
-    assert [row["o"] for row in found] == [sum(lengths[: n + 2]) for n in range(4000)]
+    # mixed with the hash, which is the lower half
+    starts = [(row["h"] >> 32) ^ row["h"] & 0xFFFFFFFF for row in found]
+    assert starts == [sum(lengths[: n + 2]) for n in range(4000)]
+    assert {row["o"] for row in found} == {0}
     assert (rows.stats.documents, rows.next_rows()) == (4000, [])
     assert rows.stats.docs_with_field["body"] == 4000
 

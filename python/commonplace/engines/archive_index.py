@@ -33,8 +33,8 @@ LAST = 12 << 20
 # Bytes of rows after which a segment is written, where memory is limited: tantivy lets ten thousand
 # rows wait, of any size
 FLUSH = 4 << 20
-# The numbers of a row, as `archived_documents` takes them
-NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h", "c")
+# The numbers of a row, as `archived_documents` takes them: its file, and the columns of its place
+NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h")
 # Bytes of its files that may become memory of this process before it is left, and opened again
 MAX_MAPPED = 192 << 20
 # Queries that may be nested in each other
@@ -42,7 +42,7 @@ MAX_NESTED = 32
 # Names whose counts are kept
 MAX_COUNTS = 1 << 16
 
-Row = tuple[int, int, int, int, int, int, int, int, int]
+Row = tuple[int, int, int, int, int, int, int, int]
 
 
 class ArchiveIndex:

@@ -2,12 +2,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use commonplace_core::catalog::TranscriptPosition;
 use commonplace_core::memory_limit;
 use commonplace_core::search::collection_stats;
 use commonplace_core::search::term_names::ConceptNames;
 use commonplace_core::store::engine::archive_rows as rows;
-use commonplace_core::store::engine::archived_place::ArchivedPlace;
+use commonplace_core::store::engine::archived_place::{ArchivedPlace, PlaceColumns};
 use commonplace_core::store::engine::asked_words::AskedWords;
 use commonplace_core::store::engine::context_order;
 use commonplace_core::text::language::readings::LanguageId;
@@ -96,15 +95,14 @@ pub fn archive_row_names(name: &str) -> Vec<String> {
     rows::row_names(name)
 }
 
-/// Numbers of a row of the archive: file, start, line, place, turn, run, terms before it, hash, and
-/// the length of its context.
-pub type Row = (u64, u64, u32, u32, u32, u32, u32, u32, u16);
+/// Numbers of a row of the archive: its file, and then the columns of its place.
+pub type Row = (u64, u32, u32, u32, u32, u32, u64, u64);
 
 /// Returns where an archived document is, and in which file.
 pub fn archived_place(row: Row) -> (u64, ArchivedPlace) {
-    let (file, start, line, place, turn, session_run, terms_before, hash, context_length) = row;
-    let position = TranscriptPosition { place, turn, session_run, terms_before };
-    (file, ArchivedPlace { start, line, position, hash, context_length })
+    let (file, start, other_lines, place, turn, session_run, terms, hash) = row;
+    let columns = PlaceColumns { start, other_lines, place, turn, session_run, terms, hash };
+    (file, columns.into())
 }
 
 /// Returns the words that a query asks for, if it is given and asks for known ones.

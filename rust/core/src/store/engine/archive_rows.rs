@@ -10,7 +10,6 @@ use std::fs::File;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::TranscriptPosition;
 use crate::catalog::extract::{Corpus, IndexInput};
 use crate::catalog::message_inputs::MessageInputs;
 use crate::error::{Error, Interrupt, Result};
@@ -22,6 +21,7 @@ use crate::messages::formats::SessionRecord;
 use crate::messages::line_reader::LONGEST_LINE;
 use crate::search::term_names::TermKind;
 use crate::store::Store;
+use crate::store::engine::archived_place::{ArchivedPlace, PlaceColumns};
 use crate::store::engine::document::{EngineDocument, StemmedWord, each_name};
 use crate::store::engine::extraction::{documents, messages_of_lines};
 use crate::text::encoding::is_utf16;
@@ -250,15 +250,13 @@ fn check_line(limit: &MemoryLimit, what: impl FnOnce() -> String, length: usize)
 }
 
 fn row(document: &EngineDocument, words: Vec<StemmedWord<'_>>, id: u64) -> String {
-    let EngineDocument { start, line, hash, time, lengths, .. } = document;
-    let TranscriptPosition { place, turn, session_run, terms_before } = document.position;
+    let PlaceColumns { start, other_lines, place, turn, session_run, terms, hash } =
+        PlaceColumns::from(&ArchivedPlace::from(document));
     let names = Value::String(names(document, words));
-    let mut row = format!(
-        r#"{{"t":{names},"f":{id},"o":{start},"l":{line},"p":{place},"u":{turn},"r":{session_run}"#
-    );
-    let (hash, context) = (*hash as u32, lengths[Field::Context as usize]);
-    let _ = write!(row, r#","w":{terms_before},"h":{hash},"c":{context}"#);
-    if let Some(time) = time {
+    let mut row =
+        format!(r#"{{"t":{names},"f":{id},"o":{start},"l":{other_lines},"p":{place},"u":{turn}"#);
+    let _ = write!(row, r#","r":{session_run},"w":{terms},"h":{hash}"#);
+    if let Some(time) = document.time {
         let _ = write!(row, r#","d":{time}"#);
     }
     row.push('}');
