@@ -36,7 +36,7 @@ FLUSH = 4 << 20
 # The numbers of a row, as `archived_documents` takes them: its file, and the columns of its place
 NUMBERS = ("f", "o", "l", "p", "u", "r", "w", "h")
 # Bytes of its files that may become memory of this process before it is left, and opened again
-MAX_MAPPED = 192 << 20
+MAX_MAPPED = 256 << 20
 # Queries that may be nested in each other
 MAX_NESTED = 32
 # Names whose counts are kept
@@ -123,8 +123,8 @@ class ArchiveIndex:
     def release_pages(self) -> None:
         """Leave the index where many pages of its files count as memory of this process.
 
-        The system keeps them as it keeps any file, and to open it again takes little: 3 ms with
-        ten million rows, once in some forty searches.
+        The system keeps them as it keeps any file, and to open it again takes little: with ten
+        million rows once in some fifty searches.
         """
         if not self.is_written and mapped_bytes() > self._mapped + MAX_MAPPED:
             self.close()
