@@ -166,3 +166,9 @@ fn secrets_of_the_unseen_half_go_and_near_misses_stay() {
     let (recall, kept, told) = measure(include_str!("../labelled/secrets-unseen.jsonl"));
     assert!(recall >= 0.95 && kept >= 0.95, "{told}");
 }
+
+#[test]
+fn secrets_as_people_tell_them_and_in_settings_go_and_near_misses_stay() {
+    let (recall, kept, told) = measure(include_str!("../labelled/secrets-seen-2.jsonl"));
+    assert!(recall >= 0.9 && kept >= 0.99, "{told}");
+}

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::messages::redaction::binding::{Binding, behind_name, binding};
 use crate::messages::redaction::plausibility::{
     is_description, is_placeholder, is_sign, is_uuid, is_version, looks_random,
 };
@@ -11,34 +12,6 @@ use crate::messages::redaction::table::Table;
 const LONGEST_NAME: usize = 48;
 /// The longest value.
 const LONGEST_VALUE: usize = 512;
-
-/// Verbs that bind a value to its name in prose, the longer of two first.
-const VERBS: [&str; 13] = [
-    "is set to ",
-    "was set to ",
-    "is now ",
-    "is: ",
-    "is ",
-    "was ",
-    "set to ",
-    "ist ",
-    "lautet ",
-    "es ",
-    "est ",
-    "é ",
-    "это ",
-];
-
-/// How a value is bound to its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Binding {
-    /// `name=value`, `--name value`, `<name>value</name>`: shells, URLs and files of settings.
-    Tight,
-    /// `name = value`, `name: value`: may be code, where the value is an expression.
-    Loose,
-    /// `the password is value`.
-    Prose,
-}
 
 /// A value and how it stands there.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +45,8 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     if is_pass && !is_listed(&bytes[..=start]) {
         return None;
     }
-    let (mut from, binding) = binding(bytes, start, end, name)?;
+    let (mut from, binding) =
+        binding(bytes, start, end, name.at).or_else(|| unbound_password(bytes, end, name.kind))?;
     let opened = quote(bytes, from);
     let close = opened.map(|(inside, close)| {
         from = inside;
@@ -81,7 +55,8 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     let in_url = start > 0 && matches!(bytes[start - 1], b'?' | b'&' | b'#');
     let end = from + length(&bytes[from..], close, in_url, binding)?;
     let next = bytes.get(end);
-    let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'#' | b'`'));
+    let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'#' | b'`'))
+        || is_comment(&bytes[end..]);
     let quoted = close.is_some();
     let value = Value { text: text.get(from..end)?, quoted, binding, ends_line };
     // a call, or the type of a variable
@@ -89,6 +64,13 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     // `pass: 99.85%`
     let is_rate = is_pass && !value.text.bytes().any(|byte| byte.is_ascii_alphabetic());
     (!is_code && !is_rate && is_secret(table, value, name.kind)).then_some(from..end)
+}
+
+/// Whether only blanks or a comment follow in the line: `password: q7Rt2Lm9x  # of the database`.
+fn is_comment(rest: &[u8]) -> bool {
+    let behind = rest[..rest.len().min(LONGEST_NAME)].trim_ascii_start();
+    rest.first() == Some(&b' ')
+        && (behind.first().is_none_or(|byte| *byte == b'#') || behind.starts_with(b"//"))
 }
 
 /// Whether the `pass` that a text ends in the first letter of stands where a list of credentials has
@@ -188,73 +170,16 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Where the value begins, and how it is bound to the name that stands at `start..end`.
-fn binding(text: &[u8], start: usize, end: usize, name: Name) -> Option<(usize, Binding)> {
-    let blanks = |at: usize| {
-        at + text[at..].iter().take(16).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
-    };
-    let closing = |byte: &&u8| matches!(byte, b'\\' | b'"' | b'\'' | b'`' | b']' | b'*');
-    let closed = end + text[end..].iter().take(4).take_while(closing).count();
-    let at = blanks(closed);
-    let rest = &text[at..];
-    let after = |length: usize| blanks(at + length);
-    let is_spaced = at > closed;
-    let loose = |from: usize| {
-        let tight = !is_spaced && from == at + 1 && closed == end;
-        Some((from, if tight { Binding::Tight } else { Binding::Loose }))
-    };
-    match rest {
-        [b'=', b'=' | b'~', ..] | [b':', b':', ..] => None,
-        [b'=', b'>', ..] | [b':', b'=', ..] => Some((after(2), Binding::Loose)),
-        [b'%', b'3', b'D', ..] => Some((at + 3, Binding::Tight)),
-        [b'=', ..] => loose(after(1)),
-        [b':', ..] if !text[start..end].is_ascii() => Some((after(1), Binding::Prose)),
-        [b':', ..] => Some((annotated(text, after(1)).unwrap_or_else(|| after(1)), Binding::Loose)),
-        [0xEF, 0xBC, 0x9A, ..] => Some((after(3), Binding::Prose)),
-        [b'>', ..] if text[..start].ends_with(b"<") => Some((at + 1, Binding::Tight)),
-        _ if is_spaced && text[start..].starts_with(b"--") => Some((at, Binding::Tight)),
-        _ if is_spaced && start == name.at && is_netrc(&text[..start]) => {
-            Some((at, Binding::Tight))
-        }
-        _ if joined_verb(rest) > 0 => Some((after(joined_verb(rest)), Binding::Prose)),
-        _ if is_spaced => {
-            let verb = VERBS.iter().find(|verb| rest.starts_with(verb.as_bytes()))?;
-            Some((after(verb.len()), Binding::Prose))
-        }
-        _ => None,
-    }
-}
-
-/// How long the verb or particle is that a text begins with in 密码是…, 密码改成：“…, パスワードは…;
-/// 0 without one.
-fn joined_verb(text: &[u8]) -> usize {
-    let verbs = ["是", "为", "為", "改成了", "改成", "改为", "改為", "は", "는"];
-    let Some(rest) = verbs.iter().find_map(|verb| text.strip_prefix(verb.as_bytes())) else {
-        return 0;
-    };
-    let without = |rest: &'_ [u8], marks: &[&str]| {
-        let mark = marks.iter().find(|mark| rest.starts_with(mark.as_bytes()));
-        rest.len() - mark.map_or(0, |mark| mark.len())
-    };
-    let left = without(rest, &[":", "："]);
-    let left = without(&rest[rest.len() - left..], &["“", "「"]);
-    text.len() - left
-}
-
-/// Where the value begins of a name with a type: `password: str = "…"`.
-fn annotated(text: &[u8], at: usize) -> Option<usize> {
-    let named =
-        |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'[' | b']' | b'&' | b'\'');
-    let kind = text[at..].iter().take(32).take_while(named).count();
-    let rest = text[at + kind..].strip_prefix(b" = ")?;
-    (kind > 0 && matches!(rest.first(), Some(b'"' | b'\''))).then_some(at + kind + 3)
-}
-
-/// Whether a line of a `.netrc` stands before: `machine … login … password …`.
-fn is_netrc(before: &[u8]) -> bool {
-    let line = &before[before.len().saturating_sub(128)..];
-    let line = &line[memchr::memrchr(b'\n', line).map_or(0, |at| at + 1)..];
-    memchr::memmem::find(line, b"login ").is_some()
+/// Where a password begins behind a name that ends at `end`, if nothing binds the two: it has
+/// letters, digits and signs, as nothing else in prose has. `log in as ann, password q7Rt!2Lm9`.
+fn unbound_password(text: &[u8], end: usize, kind: &str) -> Option<(usize, Binding)> {
+    let (closed, at) = behind_name(text, end);
+    let (from, close) = quote(text, at).map_or((at, None), |(from, close)| (from, Some(close)));
+    let word = &text[from..from + length(&text[from..], close, false, Binding::Prose)?];
+    let has = |wanted: fn(&u8) -> bool| word.iter().any(wanted);
+    let is_strong =
+        word.len() >= 8 && has(is_sign) && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    (kind == "password" && at > closed && is_strong).then_some((at, Binding::Prose))
 }
 
 /// The quotation mark that opens at `at`: where the text within begins, and what closes it; of a mark

@@ -12,6 +12,8 @@ const HASH_BITS: u32 = 15;
 const BLOCK: usize = 8;
 /// Bytes that are scanned between two looks at the interrupt.
 const STEP: usize = 1 << 20;
+/// Buckets there are at most: the table holds their places in a byte, and 0 is none.
+const MAX_BUCKETS: usize = u8::MAX as usize;
 /// Small letters of English by frequency. What is not among them is rarer.
 const FREQUENT: &[u8; 26] = b"etaoinshrdlcumwfgypbvkjxqz";
 
@@ -40,7 +42,7 @@ struct Candidate {
 }
 
 impl LiteralScan {
-    /// Builds the scan; `None` if a literal is shorter than a trigram, or there are too many.
+    /// Builds the scan; `None` if a literal is shorter than a trigram.
     pub fn new(literals: &[String]) -> Option<Self> {
         let mut table = Box::new([0; 1 << HASH_BITS]);
         let mut buckets: Vec<Vec<Candidate>> = Vec::new();
@@ -50,8 +52,15 @@ impl LiteralScan {
             let trigram = trigram(&text[before..]);
             let place = &mut table[hash(trigram)];
             if *place == 0 {
-                buckets.push(Vec::new());
-                *place = u8::try_from(buckets.len()).ok()?;
+                // literals beyond the last bucket share one with others
+                let bucket = match buckets.len() {
+                    MAX_BUCKETS => literal % MAX_BUCKETS,
+                    next => {
+                        buckets.push(Vec::new());
+                        next
+                    }
+                };
+                *place = u8::try_from(bucket + 1).ok()?;
             }
             buckets[usize::from(*place) - 1].push(Candidate { text, trigram, before, literal });
         }
@@ -143,6 +152,18 @@ mod tests {
         ["abc", "bcd", "abcd", "://", "password", "Password", "xoxb-", "\\u006"]
             .map(str::to_owned)
             .to_vec()
+    }
+
+    #[test]
+    fn there_may_be_more_literals_than_buckets() {
+        let literals: Vec<String> = (0..2000).map(|number| format!("{number:04}")).collect();
+        let scan = LiteralScan::new(&literals).unwrap();
+        assert_eq!(scan.buckets.len(), MAX_BUCKETS);
+        let mut hits = Vec::new();
+        for (literal, text) in literals.iter().enumerate() {
+            scan.find(text.as_bytes(), &mut hits, &|| false).unwrap();
+            assert_eq!(hits, [LiteralHit { at: 0, literal }]);
+        }
     }
 
     proptest! {

@@ -8,6 +8,7 @@
 //! in `forms.tsv` beside this file, with their sources; the words of assignments in `words.tsv`.
 
 mod assignments;
+mod binding;
 mod decoded;
 mod literals;
 mod placeholder;

@@ -14,7 +14,7 @@ pub(super) static TABLE: LazyLock<Option<Table>> =
 
 /// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, `\/` in a literal,
 /// the first characters of names that are not ASCII, and quotation marks of print that open.
-const HIDING: [&str; 28] = [
+const HIDING: [&str; 29] = [
     "\\u002",
     "\\u003",
     "\\u004",
@@ -41,6 +41,7 @@ const HIDING: [&str; 28] = [
     "\\u015fifre",
     "\\u015eifre",
     "contrase\\u00f1a",
+    "has\\u0142o",
     "\\u30d1\\u30b9",
     "\\ube44\\ubc00",
 ];
@@ -204,7 +205,7 @@ impl Literals {
         }
         for spelling in spellings {
             // what binds the value is no part of the name
-            let length = word.trim_end_matches(':').len();
+            let length = word.trim_end_matches([':', '=']).len();
             self.add(&spelling, Announced::Name { kind, length });
         }
     }
