@@ -221,3 +221,33 @@ thanks
     let wanted = ("assistant", "I look.\nFound it.", "Tool use: **grep**\n\n- a\n\n---");
     assert_eq!(spoken(&messages), [("user", "they do not fly", ""), wanted]);
 }
+
+#[test]
+fn a_message_of_claude_ai_whose_text_stands_in_its_blocks_and_attachments() {
+    let notice = "```\nThis block is not supported on your current device yet.\n```";
+    let block = |text: &str| json!({ "type": "text", "text": text, "citations": [] });
+    let tool = json!({ "type": "tool_use", "name": "web_search", "input": { "query": "NIF" } });
+    let paste = json!({ "file_name": "paste.txt", "extracted_content": "A long letter." });
+    let export = json!([{ "uuid": "c", "name": "Porto", "chat_messages": [
+        { "uuid": "1", "sender": "human", "text": "Read it", "content": [block("Read it")],
+          "attachments": [paste] },
+        { "uuid": "2", "sender": "assistant", "text": "", "content": [block("A passport.")],
+          "attachments": [] },
+        { "uuid": "3", "sender": "assistant", "text": format!("{notice}\nNo fee."),
+          "content": [tool, block("No fee.")] },
+        { "uuid": "4", "sender": "human", "text": "Thanks", "content": [block("Thanks")] },
+        { "uuid": "5", "sender": "human", "text": "", "content": [] },
+    ] }]);
+    let (outcome, messages) = imported(&export.to_string());
+    assert_eq!(outcome.format, "claude-ai");
+    assert_eq!(
+        spoken(&messages),
+        [
+            ("user", "Read it", "paste.txt\nA long letter."),
+            ("assistant", "A passport.", ""),
+            ("assistant", "No fee.", "web_search\nNIF"),
+            ("user", "Thanks", ""),
+            ("user", "", ""),
+        ]
+    );
+}

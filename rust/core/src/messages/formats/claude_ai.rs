@@ -1,6 +1,11 @@
 //! Exports of Claude.ai: an array of conversations, each with its `chat_messages`.
 //!
-//! Source: `conversations.json` as the export of Claude.ai has it.
+//! Source: `conversations.json` as the export of Claude.ai has it. `text` is what was said, but empty
+//! in some exports, and with a notice in place of each use of a tool; `content` has the blocks.
+//! What a user pastes comes as an attachment, with its text in `extracted_content`.
+
+use memchr::memmem;
+use serde_json::{Value, json};
 
 use super::{ImportSink, MessageLine, Record, SessionHeader, TranscriptFormat};
 use crate::error::Result;
@@ -41,10 +46,14 @@ impl TranscriptFormat for ClaudeAi {
     }
 }
 
+/// What stands in `text` for a block that is none of text.
+const NOTICE: &[u8] = b"This block is not supported on your current device yet.";
+
 /// Reads an element of `chat_messages`.
 fn message(raw: &[u8], sink: &mut ImportSink<'_>) -> Result<()> {
     let mut role = String::new();
     let (mut text, mut time, mut id) = (None, None, None);
+    let mut has_attachments = false;
     let _ = PullParser::new(raw).object(|key, parser| {
         let value = parser.skip()?;
         match key {
@@ -52,11 +61,19 @@ fn message(raw: &[u8], sink: &mut ImportSink<'_>) -> Result<()> {
             b"text" => text = Some(value),
             b"created_at" => time = Some(value),
             b"uuid" => id = Some(value),
+            b"attachments" => has_attachments = value != b"[]",
             _ => {}
         }
         Some(())
     });
-    let Some(text) = text.filter(|raw| string_body(raw).is_some()) else {
+    let is_whole = text.is_some_and(|raw| raw.len() > 2 && memmem::find(raw, NOTICE).is_none());
+    let blocks = if is_whole && !has_attachments { None } else { blocks(raw, is_whole) };
+    let blocks = blocks.map(|blocks| Value::from(blocks).to_string());
+    let text = blocks
+        .as_ref()
+        .map(|blocks| blocks.as_bytes())
+        .or_else(|| text.filter(|raw| string_body(raw).is_some()));
+    let Some(text) = text else {
         sink.skip("no text");
         return Ok(());
     };
@@ -64,4 +81,34 @@ fn message(raw: &[u8], sink: &mut ImportSink<'_>) -> Result<()> {
     let role = if role == "human" { "user" } else { &role };
     let line = MessageLine::new(role).json("content", text).json("timestamp", time);
     sink.message(line.text("session", session.as_deref()).json("id", id))
+}
+
+/// The blocks of a message with its attachments; what was said comes from `text` if that `is_whole`.
+/// None if there is nothing in it.
+fn blocks(raw: &[u8], is_whole: bool) -> Option<Vec<Value>> {
+    let message: Value = serde_json::from_slice(raw).ok()?;
+    let list = |key: &str| message[key].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut blocks = match is_whole {
+        true => vec![json!({ "type": "text", "text": message["text"] })],
+        false => list("content").iter().filter_map(block).collect(),
+    };
+    let attached = list("attachments").iter().filter_map(|file| {
+        let text = file["extracted_content"].as_str().filter(|text| !text.is_empty())?;
+        Some(json!({ "type": "attachment", "name": file["file_name"], "text": text }))
+    });
+    blocks.extend(attached);
+    (!blocks.is_empty()).then_some(blocks)
+}
+
+/// A block without what only the page of Claude.ai needs.
+fn block(block: &Value) -> Option<Value> {
+    match block["type"].as_str()? {
+        "text" => Some(json!({ "type": "text", "text": block["text"] })),
+        "thinking" => Some(json!({ "type": "thinking", "thinking": block["thinking"] })),
+        "tool_use" => {
+            Some(json!({ "type": "tool_use", "name": block["name"], "input": block["input"] }))
+        }
+        "tool_result" => Some(json!({ "type": "tool_result", "content": block["content"] })),
+        _ => None,
+    }
 }
