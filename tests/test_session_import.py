@@ -174,10 +174,12 @@ def test_the_command(cli: Callable[..., tuple[str, str]], home: Path) -> None:
     for part in ("package.json: it holds no message", "none: it does not exist", "line 2"):
         assert part in err
     assert "half-written" in err
+    assert err.count("known formats: sessions of Claude Code") == 1
     _, err = cli("--codex", code=2)
     assert "CODEX_HOME" in err
     cli(code=2)
     report = json.loads(cli(str(odd), "--json")[0])
+    assert report["removed"] == 0
     assert (report["unchanged"], report["skipped"], report["sources"]) == (1, 1, [])
 
 

@@ -482,6 +482,8 @@ class ImportReport:
     messages: int
     copies: int
     redacted: dict[str, int]
+    removed: int
+    """Transcripts of unread sources that are no longer in the memory and do not come back."""
     sources: list[ImportedSource]
 
 @final

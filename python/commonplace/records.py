@@ -114,6 +114,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "messages",
         "copies",
         "redacted",
+        "removed",
         "sources",
     ),
     Match: (

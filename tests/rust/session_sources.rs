@@ -176,3 +176,37 @@ fn a_database_that_is_none_is_named() {
     let why = report.sources[0].outcome.reason().unwrap();
     assert!(why.contains("opencode export"), "{why}");
 }
+
+#[test]
+fn why_a_file_holds_no_message_is_told_by_what_it_begins_with() {
+    let sessions = Sessions::new();
+    let snapshot = "{\"type\":\"file-history-snapshot\",\"messageId\":\"m\",\"snapshot\":{}}\n";
+    let files: [(&str, &[u8], &str); 5] = [
+        ("a.jsonl", b"", "it is empty"),
+        ("b.jsonl", b"PK\x03\x04\x14\0", "it is a zip archive; unpack it and import the folder"),
+        ("c.jsonl", b"\x1f\x8b\x08\0", "it is compressed; unpack it first"),
+        ("d.jsonl", b"{\"name\":\"tea\"}\n", "it holds no message of a known format"),
+        ("e.jsonl", snapshot.as_bytes(), "its session has no message yet"),
+    ];
+    for (name, bytes, _) in files {
+        sessions.put(name, bytes);
+    }
+    let report = sessions.import();
+    for (name, _, why) in files {
+        let one = report.sources.iter().find(|one| one.source.ends_with(name)).unwrap();
+        assert_eq!(one.outcome.reason(), Some(why));
+    }
+}
+
+#[test]
+fn sessions_that_were_removed_are_counted_when_their_sources_are_not_read_again() {
+    let sessions = Sessions::new();
+    sessions.put("a.jsonl", claude_lines("aaaaaaaa-1", &["one"]));
+    sessions.put("b.jsonl", claude_lines("bbbbbbbb-1", &["two"]));
+    assert_eq!((sessions.import().removed, sessions.import().removed), (0, 0));
+    let path = sessions.paths().remove(0);
+    fs::remove_file(sessions.memory.root().join(&path)).unwrap();
+    let again = sessions.import();
+    assert_eq!((counts(&again), again.removed), ([0, 0, 2, 0], 1));
+    assert!(!sessions.paths().contains(&path));
+}

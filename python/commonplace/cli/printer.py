@@ -67,6 +67,12 @@ LEFT_OUT = {
 
 # How many files of a kind are named after an import
 MOST_NAMED = 10
+# Why a file is skipped that is none of sessions, and which are
+UNKNOWN_FORMAT = "it holds no message of a known format"
+KNOWN_FORMATS = (
+    "known formats: sessions of Claude Code, Codex, Gemini CLI, opencode and pi; exports of "
+    'ChatGPT and Claude.ai; Markdown of SpecStory; lines of {"role": …, "content": …}'
+)
 # Behind the citation of a hit of the archive
 ARCHIVED = " (archived)"
 # Characters of a passage that are shown before it is erased
@@ -298,13 +304,10 @@ class Printer:
 
     def sessions_imported(self, report: ImportReport) -> None:
         """Say what an import of sessions brought, and what was left out and why."""
-        skipped = [source for source in report.sources if source.outcome == "skipped"]
-        for source in skipped[:MOST_NAMED]:
-            self.warn(f"skipped {source.source}: {source.why}")
-        if len(skipped) > MOST_NAMED:
-            self.warn(f"skipped {len(skipped) - MOST_NAMED} more; --json names them")
+        self._sources_skipped(report)
         for source in report.sources:
-            self.odd_lines(source)
+            if source.outcome != "skipped" or source.cut_off or source.bad_rows:
+                self.odd_lines(source)
         new = [source for source in report.sources if source.outcome == "new"]
         for source in new[:MOST_NAMED]:
             for path, session in zip(source.paths, source.sessions, strict=False):
@@ -313,15 +316,33 @@ class Printer:
         if len(new) > MOST_NAMED:
             self.line(f"new  and {len(new) - MOST_NAMED} more")
         self.redacted(report.redacted)
-        if report.copies:
-            copies = "1 copy" if report.copies == 1 else f"{report.copies:,} copies"
-            self.line((f"not stored again: {copies} of messages", "dim"))
+        self._sources_known(report)
         self.line(
             f"{report.new:,} new, {report.grown:,} grown, {report.unchanged:,} unchanged, "
             f"{report.skipped:,} skipped; {counted(report.messages, 'message')}"
         )
         if not (report.sources or report.unchanged):
             self.warn("there is no session in the places where hosts keep them; name a folder")
+
+    def _sources_skipped(self, report: ImportReport) -> None:
+        skipped = [source for source in report.sources if source.outcome == "skipped"]
+        for source in skipped[:MOST_NAMED]:
+            self.warn(f"skipped {source.source}: {source.why}")
+        if len(skipped) > MOST_NAMED:
+            self.warn(f"skipped {len(skipped) - MOST_NAMED} more; --json names them")
+        if any(source.why == UNKNOWN_FORMAT for source in skipped):
+            self.warn(KNOWN_FORMATS)
+
+    def _sources_known(self, report: ImportReport) -> None:
+        """Say what was not stored because it is here, or was."""
+        if report.copies:
+            copies = "1 copy" if report.copies == 1 else f"{report.copies:,} copies"
+            self.line((f"not stored again: {copies} of messages", "dim"))
+        if report.removed and not report.new + report.grown:
+            # somebody may wonder why they do not come back
+            gone = counted(report.removed, "session")
+            back = "delete .commonplace/imports/ to take all back but what was forgotten"
+            self.line((f"not imported again: {gone} removed here; {back}", "dim"))
 
     def odd_lines(self, source: ImportedSource) -> None:
         """Name the lines of a source that are not as they should be."""

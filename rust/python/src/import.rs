@@ -92,6 +92,7 @@ pub fn import_sessions(
         messages: report.messages(),
         copies: report.copies(),
         redacted: report.redacted(),
+        removed: report.removed,
         sources: report.sources.into_iter().map(imported_source).collect(),
     })
 }

@@ -207,6 +207,7 @@ pub struct ImportReport {
     pub messages: u64,
     pub copies: u64,
     pub redacted: BTreeMap<String, u64>,
+    pub removed: u64,
     pub sources: Vec<ImportedSource>,
 }
 

@@ -62,7 +62,8 @@ impl WriteRules {
     /// [`Error::Refused`] with the code `appendonly` for daily logs and transcripts.
     pub fn check_rewrite(&self, path: &str) -> Result<()> {
         if !self.allow_log_rewrite && (is_daily(path) || is_transcript(path)) {
-            let why = "daily logs and transcripts only grow; use append";
+            let why =
+                "daily logs and transcripts only grow: append to them; forget erases what must go";
             return Err(Error::refused(path, "appendonly", why));
         }
         Ok(())

@@ -14,7 +14,7 @@ use crate::store::import::report::ImportReport;
 use crate::store::import::session_folder::FIRST_TIME;
 use crate::store::import::sources::Source;
 use crate::store::import::standard_input::StandardInput;
-use crate::store::import::{open_source, opencode_database, opencode_storage};
+use crate::store::import::{open_source, opencode_database, opencode_storage, reason};
 use crate::text::time::parse_time;
 
 /// How much of a source is read at once to know when its session began.
@@ -96,7 +96,7 @@ impl Store {
                     Ok(input) if input.is_known => report.unread += 1,
                     Ok(input) => changed.push(ChangedSource::of_input(input)),
                     Err(Error::Interrupted) => return Err(Error::Interrupted),
-                    Err(error) => report.skip(&source.shown(), &error.to_string()),
+                    Err(error) => report.skip(&source.shown(), &reason(&error)),
                 }
                 continue;
             };
@@ -110,7 +110,14 @@ impl Store {
             let entry = path.to_str().and_then(|key| ledger.get(key));
             if let Some(entry) = entry.filter(|entry| entry.stamp == stamp) {
                 match &entry.skipped {
-                    None => report.unread += 1,
+                    None => {
+                        let is_gone = |path: &str| {
+                            matches!(self.root().stat(path), Err(Error::NotFound { .. }))
+                        };
+                        report.unread += 1;
+                        let gone = entry.targets.iter().filter(|target| is_gone(&target.0));
+                        report.removed += gone.count() as u64;
+                    }
                     Some(why) if *is_named => report.skip(&source.shown(), why),
                     Some(_) => report.unread_skipped += 1,
                 }

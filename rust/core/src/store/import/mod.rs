@@ -43,7 +43,8 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::files::platform::{Errno, OpenFlags, open_path};
+use crate::files::platform::{Errno, FileExt, OpenFlags, open_path};
+use crate::messages::formats::Imported;
 #[cfg(doc)]
 use crate::store::Store;
 
@@ -55,9 +56,40 @@ pub struct ImportOptions {
 }
 
 /// Why nothing was taken of a source.
-const NO_MESSAGE: &str = "it holds no message; expected one JSON object a line, as Claude Code, \
-    Codex, pi, Gemini CLI or OpenAI chat write it, {\"role\": …, \"content\": …}, or an export of \
-    ChatGPT, Claude.ai, opencode or SpecStory";
+const NO_MESSAGE: &str = "it holds no message of a known format";
+/// The same, of a file by what it begins with.
+const OTHER_CONTENT: [(&[u8], &str); 3] = [
+    (b"PK\x03\x04", "it is a zip archive; unpack it and import the folder"),
+    (b"\x1f\x8b", "it is compressed; unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed; unpack it first"),
+];
+
+/// Types of lines that hosts write before a session has a message.
+const RECORD_TYPES: [&str; 6] =
+    ["ai-title", "custom-title", "file-history-snapshot", "session", "session_meta", "summary"];
+
+/// Says why nothing was taken of a source without messages.
+fn no_message(file: Option<&File>, imported: &Imported) -> &'static str {
+    if RECORD_TYPES.iter().any(|name| imported.skipped.contains_key(*name)) {
+        return "its session has no message yet";
+    }
+    let mut start = [0; 4];
+    let Some(Ok(read)) = file.map(|file| file.read_at(&mut start, 0)) else { return NO_MESSAGE };
+    let other = OTHER_CONTENT.iter().find(|(mark, _)| start[..read].starts_with(mark));
+    match other {
+        _ if read == 0 => "it is empty",
+        Some((_, why)) => why,
+        None => NO_MESSAGE,
+    }
+}
+
+/// Says what is wrong with a source, without its name, which is told beside it.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Format { why, line: None, .. } | Error::Refused { why, .. } => why.clone(),
+        error => error.to_string(),
+    }
+}
 
 /// Opens what the user named, wherever it lies; a FIFO must not keep us waiting.
 fn open_source(source: &Path, shown: &str) -> Result<File> {

@@ -88,6 +88,8 @@ pub struct ImportReport {
     /// Sources of which nothing was taken the last time, and that are as they were; but for those
     /// that the caller named.
     pub unread_skipped: u64,
+    /// Transcripts of unread sources that are no longer in the memory, as somebody has removed them.
+    pub removed: u64,
     /// All other sources, in the order in which they were imported.
     pub sources: Vec<SourceReport>,
 }

@@ -7,7 +7,6 @@ use crate::error::{Error, Interrupt, Result};
 use crate::files::walk::Walk;
 use crate::store::Store;
 use crate::store::forget::Tombstones;
-use crate::store::import::ImportOptions;
 use crate::store::import::changed_source::ChangedSource;
 use crate::store::import::context::Context;
 use crate::store::import::ledger::{self, Ledger};
@@ -18,6 +17,7 @@ use crate::store::import::session_folder::walk_sessions;
 use crate::store::import::session_names::SessionNames;
 use crate::store::import::source_import::SourceImport;
 use crate::store::import::sources::{self, ImportFrom};
+use crate::store::import::{ImportOptions, reason};
 
 /// Sources between two times that the ledger is saved.
 const SAVE_EVERY: usize = 256;
@@ -150,7 +150,7 @@ impl ImportRun<'_> {
             Ok(entry) => Ok((report, entry)),
             Err(error) if is_of_memory(&error, self.store.root().path()) => Err(error),
             Err(error) => {
-                report.outcome = Outcome::Skipped(error.to_string());
+                report.outcome = Outcome::Skipped(reason(&error));
                 Ok((report, None))
             }
         }

@@ -21,7 +21,7 @@ use crate::store::import::report::{Outcome, SourceReport};
 use crate::store::import::session_names::SessionNames;
 use crate::store::import::session_target::SessionTarget;
 use crate::store::import::sources::{self, Source};
-use crate::store::import::{NO_MESSAGE, open_source, opencode_storage};
+use crate::store::import::{no_message, open_source, opencode_storage};
 
 /// The import of one source.
 pub(super) struct SourceImport<'a, 'n> {
@@ -216,7 +216,9 @@ impl<'a, 'n> SourceImport<'a, 'n> {
         let mut entry = ledger::Entry { stamp: self.one.stamp, ..ledger::Entry::default() };
         self.report.is_cut_off = state.is_cut_off;
         self.report.outcome = match () {
-            () if self.targets.is_empty() => Outcome::Skipped(NO_MESSAGE.to_owned()),
+            () if self.targets.is_empty() => {
+                Outcome::Skipped(no_message(file, &imported).to_owned())
+            }
             () if self.has_new => Outcome::New,
             () if self.report.messages + self.report.copies > 0 => Outcome::Grown,
             () => Outcome::Unchanged,

@@ -169,6 +169,10 @@ impl Listing<'_> {
     /// Lists a file or a folder that the caller named.
     fn path(&mut self, path: &Path) -> Result<()> {
         let shown = path.to_string_lossy().into_owned();
+        if shown.is_empty() {
+            self.report.skip("\"\"", "a path is empty");
+            return Ok(());
+        }
         let path = absolute(path.to_owned());
         if self.leads_to_own(&path) {
             self.report.skip(&shown, "it lies in this memory, which has it already");

@@ -24,7 +24,7 @@ use crate::messages::redaction::{
 use crate::store::Store;
 use crate::store::forget::{Tombstones, forgotten_record, is_forgotten_record};
 use crate::store::import::ordinals::Ordinals;
-use crate::store::import::{ImportOptions, NO_MESSAGE, open_source, opencode_storage};
+use crate::store::import::{ImportOptions, no_message, open_source, opencode_storage};
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
@@ -60,6 +60,7 @@ impl Store {
         let file = open_source(source, &shown)?;
         check_encoding(&file, &shown)?;
         let document = opencode_storage::document(source, &self.limit)?;
+        let kept = file.try_clone().map_err(|error| Error::io("read", &*shown, error))?;
         let mut target = ImportTarget::open(self, path, &shown, options)?;
         let mut take = |line: &[u8]| target.take(line, interrupt);
         let reader: &mut dyn BufRead = match &document {
@@ -73,7 +74,7 @@ impl Store {
         }
         target.finish()?;
         if imported.messages == 0 {
-            let why = NO_MESSAGE.to_owned();
+            let why = no_message(Some(&kept), &imported).to_owned();
             return Err(Error::Format { path: shown.into(), line: None, why });
         }
         if target.already_there > 0 {
