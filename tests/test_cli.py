@@ -524,8 +524,10 @@ def test_nothing_found_is_reported_on_stderr(shell: Shell) -> None:
     assert shell.err == "commonplace: nothing found\n"
     assert not shell("list", "fcats", code=1)
     assert shell.err == f"commonplace: nothing found: no file is at or below {shell.root}/fcats\n"
-    assert not shell("search", "ferry", "--prefix", "facts", "--since", "3d", code=1)
-    assert shell.err.endswith("nothing found; --since and --until leave out what says no date\n")
+    since = ["--since", "2026-02-01 10:30", "--until", "2026-03-01"]
+    assert not shell("search", "ferry", "--prefix", "facts", *since, code=1)
+    assert shell.err.startswith("commonplace: nothing found since 2026-0")
+    assert shell.err.endswith("; what says no date is left out\n")
     assert shell.json("search", "ferry", "--prefix", "fcats", code=1)["hits"] == []
     assert "fcats" in shell.err
 

@@ -28,6 +28,8 @@ def test_values_of_options_joined_and_missing(shell: Shell) -> None:
         (["--unit", "page"], "argument --unit: 'page' is none of turn, message"),
         (["--json=1"], "--json takes no value: '--json=1'"),
         (["-5"], "there is no option -5"),
+        (["--porject", "x"], "there is no option --porject; did you mean '--project'?"),
+        (["--host", "x"], 'there is no option --host; text that begins with "-" goes after'),
         (["-m", "-5"], "argument --limit/-n/-m: '-5' is no whole number of 1 or more"),
     ):
         shell("search", "name", *words, code=2)

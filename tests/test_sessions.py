@@ -170,6 +170,23 @@ def test_nothing_found_names_the_tool_traffic_that_was_left_out(shell: Any) -> N
         assert shell(command, "zebra", "--tools", code=1)[1] == "commonplace: nothing found\n"
 
 
+def test_a_search_of_one_project(shell: Any) -> None:
+    for command, code, told in (("search", 1, "no file is at or below"), ("grep", 2, "not exist")):
+        out = shell(command, "green", "--project", "tea", "--json")[0]
+        assert TEA in out
+        assert WEB not in out
+        assert told in shell(command, "green", "--project", "te", code=code)[1]
+        options = ["--project", "tea", "--prefix", "sessions/tea"]
+        assert "exclude each other" in shell(command, "green", *options, code=2)[1]
+
+
+def test_a_role_that_no_message_has_is_told(shell: Any) -> None:
+    told = 'no message has the role "usr"; there are user, assistant\n'
+    assert shell("search", "green", "--role", "usr", code=1)[1] == f"commonplace: {told}"
+    assert shell("search", "green role:usr", code=1)[1] == f"commonplace: {told}"
+    assert "; --tools looks into" in shell("search", "tea.txt", "--role", "tool", code=1)[1]
+
+
 def test_show(shell: Any) -> None:
     out, _ = shell("show", "0198c1d2-a")
     assert out.startswith("Which tea [31m\n0198c1d2-aaaa · codex · tea · m-1 · ")
@@ -192,6 +209,10 @@ def test_show(shell: Any) -> None:
     for turn in ("0", "9"):
         told = f"there is no turn {turn}: the session has 2 turns, counted from 1"
         assert told in shell("show", TEA, "--turn", turn, code=1)[1]
+    for cited in (f"{TEA}#L7-L8", "0198c1d2-a#L7"):
+        found = json.loads(shell("show", cited, "--json")[0])
+        assert [one["turn"] for one in found["messages"]] == [2, 2]
+    assert "there is no line 99 in" in shell("show", f"{TEA}#L99", code=1)[1]
     told = 'commonplace: no session "nobody"; `commonplace sessions` lists their ids\n'
     assert shell("show", "nobody", code=2)[1] == told
     assert "did you mean 0198c1d2-a (Which tea [31m)" in shell("show", "0189c1d2-a", code=2)[1]

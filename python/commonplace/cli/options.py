@@ -156,7 +156,7 @@ FILTER = {
 SESSION = argument(
     "session",
     completer=SESSIONS,
-    help="The beginning of its id, its folder, or its path.",
+    help="The beginning of its id, its folder, or its path; or a citation of lines in it.",
 )
 PROJECT = argument("--project", metavar="NAME", help="Only sessions of this project.")
 TURN = argument("--turn", type=count(0), metavar="N", help="Only this turn, counted from 1.")
@@ -411,11 +411,19 @@ RUN = argument("--run", type=path_of, metavar="FILE", help="Write the ranking of
 
 
 def search_filter(given: dict[str, Any], prefixes: list[str] | None = None) -> SearchFilter:
-    """Return the filter that the options of `FILTER` make, with further prefixes."""
+    """Return the filter that the options of `FILTER` and `PROJECT` make, with further prefixes.
+
+    Raises:
+        UsageError: A project and a prefix are given.
+    """
     from commonplace._core import SearchFilter
 
     fields = {name: given[name] for name in FILTER}
     fields["prefix"] = [*(prefixes or []), *(fields["prefix"] or [])] or None
+    if given["project"]:
+        if fields["prefix"]:
+            raise UsageError("--project and a prefix exclude each other; give a longer prefix")
+        fields["prefix"] = [f"sessions/{given['project']}"]
     return SearchFilter(**fields)
 
 

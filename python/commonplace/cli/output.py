@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from commonplace import Store, Written
+    from commonplace import SearchFilter, Store, Written
     from commonplace.cli.parser import RootOptions
     from commonplace.cli.render import Screen
     from commonplace.records import Result
@@ -104,30 +104,35 @@ def done(written: Written, verb: str, as_json: bool) -> int:
     return FOUND
 
 
-def nothing(
-    store: Store,
-    prefixes: Sequence[str],
-    notes: Sequence[str] = (),
-    *,
-    dated: bool = False,
-    without_tools: bool = False,
-) -> None:
-    """Say on stderr that nothing was found, and where there was nothing to look at.
+# How notes begin that say why nothing was found
+REASONS = ("no session ", "no message has the role ", "the query only excludes")
 
-    `dated` says that only what has a date was looked at, `without_tools` that the tool traffic of
-    transcripts was not.
-    """
-    # these say it all
-    if any(note.startswith(("no session ", "the query only excludes")) for note in notes):
+
+def nothing(store: Store, wanted: SearchFilter, notes: Sequence[str]) -> None:
+    """Say on stderr that nothing was found, and what was not looked at."""
+    if any(note.startswith(REASONS) for note in notes) or nothing_below(store, wanted.prefix):
         return
+    from commonplace.cli.session_view import moment
+
+    span = [
+        f" {word} {moment(time)}"
+        for word, time in (("since", wanted.since), ("until", wanted.until))
+        if time is not None
+    ]
+    why = "; what says no date is left out" if span else ""
+    # without an index any transcript may have some
+    if not span and not wanted.tools and store.has_tool_messages():
+        why = "; --tools looks into what tools took and gave as well"
+    print_message(f"nothing found{''.join(span)}{why}")
+
+
+def nothing_below(store: Store, prefixes: Sequence[str] | None) -> bool:
+    """Say so if there is no file at or below one of the prefixes, and return whether it is so."""
     missing = [prefix for prefix in prefixes or [""] if not store.holds(prefix)]
     where = " or ".join(f"{store.root}/{prefix}".rstrip("/") for prefix in missing)
-    why = f": no file is at or below {where}" if missing else ""
-    if dated and not missing:
-        why = "; --since and --until leave out what says no date"
-    elif without_tools and not missing:
-        why = "; --tools looks into what tools took and gave as well"
-    print_message(f"nothing found{why}")
+    if missing:
+        print_message(f"nothing found: no file is at or below {where}")
+    return bool(missing)
 
 
 def print_error(text: str) -> int:

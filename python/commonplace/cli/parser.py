@@ -377,5 +377,7 @@ def _unknown_option(word: str, options: Iterable[Argument]) -> str:
 def _closest(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    meant = get_close_matches(word, known, 1)
-    return f"did you mean {meant[0]!r}?" if meant else ""
+    # the dashes of options are alike in all
+    by_name = {name.lstrip("-"): name for name in known}
+    meant = get_close_matches(word.lstrip("-"), by_name, 1)
+    return f"did you mean {by_name[meant[0]]!r}?" if meant else ""

@@ -10,6 +10,7 @@ from commonplace.cli.output import (
     NOTHING,
     emit,
     nothing,
+    nothing_below,
     opened,
     print_message,
     printer,
@@ -39,6 +40,7 @@ PATIENCE = 2.0
     options.MEANING,
     options.ARCHIVE,
     *options.FILTER.values(),
+    options.PROJECT,
     JSON,
 )
 def search(
@@ -71,9 +73,7 @@ def search(
         else:
             printer().hits(hits)
         if not hits:
-            dated = wanted.since is not None or wanted.until is not None
-            left_out = not wanted.tools and store.has_tool_messages()
-            nothing(store, wanted.prefix or (), hits.notes, dated=dated, without_tools=left_out)
+            nothing(store, wanted, hits.notes)
     return FOUND if hits else NOTHING
 
 
@@ -91,6 +91,7 @@ def _ranked(hit: Hit | HybridHit) -> dict[str, Any]:
     options.ANY_CASE,
     options.SAME_CASE,
     *options.FILTER.values(),
+    options.PROJECT,
     options.BEFORE,
     options.AFTER,
     options.AROUND,
@@ -149,9 +150,7 @@ def grep(
         if keep:
             store.wait_for_gram_indexes()
         if not matched:
-            # without an index any transcript may have some
-            left_out = not wanted.tools and store.has_tool_messages()
-            nothing(store, wanted.prefix or (), scan.notes, without_tools=left_out)
+            nothing(store, wanted, scan.notes)
     if count:
         emit({"count": matched}) if as_json else print(matched)
     return FOUND if matched else NOTHING
@@ -163,7 +162,7 @@ def list_(opening: RootOptions, prefix: str | None, *, as_json: bool) -> int:
     with opened(opening) as store:
         entries = store.list(prefix or "")
         if not entries:
-            nothing(store, [prefix or ""])
+            nothing_below(store, [prefix or ""])
     if as_json:
         emit([record(entry) for entry in entries])
     elif entries:

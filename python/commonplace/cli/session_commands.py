@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from commonplace.cli import options
 from commonplace.cli.output import (
     FOUND,
@@ -20,6 +18,7 @@ from commonplace.cli.parser import JSON, RootOptions, command
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace._core import Session
+    from commonplace.transcript import Transcript
 
 
 @command(options.PROJECT, options.FILTER["since"], options.FILTER["until"], options.MOST, JSON)
@@ -71,23 +70,32 @@ def _list(found: list[Session]) -> None:
 def show(
     opening: RootOptions, session: str, *, turn: int | None, tools: bool, as_json: bool
 ) -> int:
-    """Show a session turn by turn, in a pager on a terminal."""
-    from commonplace.cli.printer import counted
-    from commonplace.cli.session_view import numbered
+    """Show a session turn by turn, in a pager on a terminal.
 
+    Of a citation, as a search gives it, the turns are shown that its lines are in.
+    """
+    from itertools import chain
+
+    from commonplace.citation import located
+    from commonplace.cli.printer import counted
+    from commonplace.cli.session_view import numbered, turn_of
+
+    name, first_line, last_line = located(session)
     with opened(opening) as store:
-        found = store.session(session)
+        found = store.session(name)
         transcript = store.transcript(found.path)
         starts = transcript.turns()
-        messages = (
-            (number, message)
-            for number, message in numbered(transcript, starts)
-            if turn is None or number == turn
-        )
         if turn is not None and not 1 <= turn <= len(starts):
             many = counted(len(starts), "turn")
             print_message(f"there is no turn {turn}: the session has {many}, counted from 1")
             return NOTHING
+        wanted = range(1, len(starts) + 2) if turn is None else range(turn, turn + 1)
+        if turn is None and first_line and last_line:
+            if not _reaches(transcript, first_line):
+                print_message(f"there is no line {first_line} in {found.path}")
+                return NOTHING
+            wanted = range(turn_of(first_line, starts), turn_of(last_line, starts) + 1)
+        messages = (one for one in numbered(transcript, starts) if one[0] in wanted)
         if as_json:
             shown = [{"turn": number, **record(message)} for number, message in messages]
             emit({"session": record(found), "messages": shown})
@@ -98,3 +106,8 @@ def show(
             found, messages if first is None else chain((first,), messages), unfolded=tools
         )
         return NOTHING if first is None else FOUND
+
+
+def _reaches(transcript: Transcript, line: int) -> bool:
+    """Return whether a transcript has a message at or behind a line."""
+    return any(message.line >= line for message in transcript)

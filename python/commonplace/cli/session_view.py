@@ -94,7 +94,7 @@ def _cut(text: str, width: int) -> str:
 
 def heading(session: Session) -> tuple[str, str]:
     """Return the title of a session, and what is known of it in one line."""
-    span = [_moment(moment) for moment in (session.started, session.ended) if moment]
+    span = [moment(time_) for time_ in (session.started, session.ended) if time_]
     known = [
         session.id,
         session.host,
@@ -116,13 +116,22 @@ def numbered(messages: Iterable[Message], starts: Sequence[int]) -> Iterator[tup
         starts: The lines at which its turns begin.
     """
     for message in messages:
-        # what is of tools only may stand before the first
-        yield max(bisect_right(starts, message.line), 1), message
+        yield turn_of(message.line, starts), message
+
+
+def turn_of(line: int, starts: Sequence[int]) -> int:
+    """Return the number of the turn that a line is in, from 1.
+
+    >>> [turn_of(line, [3, 7]) for line in (2, 3, 6, 7)]
+    [1, 1, 1, 2]
+    """
+    # what is of tools only may stand before the first
+    return max(bisect_right(starts, line), 1)
 
 
 def message_heading(turn: int | None, message: Message) -> tuple[Part, ...]:
     """Return the line above a message: the turn that begins with it, who, when, and its line."""
-    when = _moment(message.timestamp) if message.timestamp is not None else message.time
+    when = moment(message.timestamp) if message.timestamp is not None else message.time
     who = speaker_and_time(message.role, message.name, when)
     return (
         (f"turn {turn}  " if turn else "", "cyan"),
@@ -141,5 +150,6 @@ def preview(text: str) -> str:
     return words if len(text) <= 4 * PREVIEW and len(words) <= PREVIEW else words[:PREVIEW] + "…"
 
 
-def _moment(seconds: float) -> str:
+def moment(seconds: float) -> str:
+    """Return a time as people read it, in the time zone of this machine."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -17,6 +17,7 @@ from commonplace.cli.output import (
     record,
 )
 from commonplace.cli.parser import JSON, RootOptions, UsageError, command
+from commonplace.errors import QueryError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -342,7 +343,14 @@ def _told(done: Forgotten | Retained, *, as_json: bool) -> int:
 
 def _name_similar(store: Store, what: list[str]) -> None:
     """Name passages that a search finds, to be forgotten by their citations."""
+    import contextlib
+
     print_message("nothing holds it")
+    for name in what:
+        # a short text may be the beginning of several ids
+        with contextlib.suppress(QueryError):
+            if found := store.find_session(name):
+                print_message(f"to erase the session {name}: forget --session {found.short_id}")
     hits = store.search(" ".join(what), 3) if what else []
     for hit in hits:
         print_message(f"is it {hit.citation}? {hit.snippet:.80}")

@@ -102,6 +102,9 @@ impl Store {
         let mut notes = Vec::new();
         let given = filter.exclude.clone();
         let mut filter = filter.normalized(self.root())?;
+        if let Some(role) = filter.role.as_deref().filter(|_| indexed && !filter.tools) {
+            notes.extend(unknown_role(&self.refresh(interrupt)?.main, role));
+        }
         if let Some(name) = filter.session.take() {
             match self.meaning(&name, indexed, interrupt)? {
                 Meaning::Session(id, transcripts) => {
@@ -219,6 +222,16 @@ fn indexed_names(catalog: &Catalog, may_be: impl Fn(&str) -> bool) -> Vec<Sessio
         Some(SessionName { is_whole, ..SessionName::from(&session) })
     });
     named.collect()
+}
+
+/// Returns the note that no message has a role, with those of the usual roles that there are; a
+/// usual one may be that of tool traffic, which is not indexed here.
+fn unknown_role(catalog: &Catalog, role: &str) -> Option<String> {
+    let is_known = |role: &str| catalog.labels.get(role).is_some();
+    let usual = ["user", "assistant", "tool", "system", "developer"];
+    let there: Vec<&str> = usual.into_iter().filter(|role| is_known(role)).collect();
+    (!is_known(role) && !usual.contains(&role) && !there.is_empty())
+        .then(|| format!("no message has the role {role:?}; there are {}", there.join(", ")))
 }
 
 /// Refuses prefixes that leave nothing of a session.
