@@ -244,7 +244,7 @@ class FourLayers(ForgetTool):
         timestamp = self._now() if fact.timestamp is None else fact.timestamp
         record = {"key": fact.key, "value": fact.value, "timestamp": timestamp}
         record = checked("semantic", record, "the fact")
-        has_text(key=record["key"])
+        has_text(key=fact.key)
         beside = {} if self._agent is None else {"metadata": {"agentId": self._agent}}
         (written,) = self._notes.add(
             "semantic", [(record, beside)], expected_version=expected_version
