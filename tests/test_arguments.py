@@ -422,3 +422,26 @@ def test_a_field_in_the_wrong_place_is_told_where_it_goes(
 ) -> None:
     with pytest.raises(ToolError, match=re.escape(error_text)):
         tools_for(memories[system]).run(tool, arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda store: store.search(5), "query"),
+        (lambda store: store.search("tea", limit="3"), "limit"),
+        (lambda store: store.search("tea", limit=-1), "limit"),
+        (lambda store: store.search("tea", unit="page"), "unit"),
+        (lambda store: store.search("tea", prefix=3), "prefix"),
+        (lambda store: store.search("tea", prefix=[]), "prefix"),
+        (lambda store: store.search("tea", session=Path("s1")), "session"),
+        (lambda store: store.search("tea", since="the day it rained"), "since"),
+        (lambda store: store.sessions(since="the day it rained"), "since"),
+        (lambda store: store.write("tea.md", 5), "text"),
+    ],
+)
+def test_a_store_tells_a_wrong_argument_by_name(
+    store: Store, call: Callable[[Store], object], name: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        call(store)
+    assert name in str(caught.value) or caught.value.__notes__ == [f"while processing '{name}'"]

@@ -244,11 +244,11 @@ class Store(Archival):
                 means.
 
         Raises:
-            QueryError: The query is empty or not text, or nothing can pass the filter, or several
-                sessions are called as in `session`. Where none is, a note names similar ones.
+            QueryError: The query is empty, or nothing can pass the filter, or several sessions are
+                called as in `session`. Where none is, a note names similar ones.
             Refused: A path is absolute and not in the root.
-            InvalidArgument: A field has no such value, as `prefix` a list of nothing; or there is
-                no such unit.
+            InvalidArgument: An argument is of another type, or has no such value, as `prefix` a
+                list of nothing. A note of the error names it.
             TypeError: There is no such field, or filter and fields were both given.
             InvalidArgument: `meaning` is asked for, the store was opened without an embedder, and
                 `commonplace[embed]` is not installed.

@@ -6,6 +6,8 @@ import re
 import time
 from datetime import UTC, date, datetime, timedelta
 
+from commonplace.errors import InvalidArgument
+
 When = datetime | date | str | float
 
 KNOWN = "2026-02-01, 2026-02-01T10:30, today, yesterday, this week, last month, 12h, 3d or 2w"
@@ -26,8 +28,7 @@ def seconds(moment: When | None) -> float | None:
             `3d`, `2w` or `3 days ago`.
 
     Raises:
-        ValueError: The text is none of these.
-        TypeError: It is no such type.
+        InvalidArgument: The text is none of these, or it is of another type.
 
     >>> seconds("2026-02-01")
     1769904000.0
@@ -43,9 +44,9 @@ def seconds(moment: When | None) -> float | None:
         try:
             moment = datetime.fromisoformat(moment)
         except ValueError:
-            raise ValueError(f"{moment!r:.40} is no date or time; write {KNOWN}") from None
+            raise InvalidArgument(f"{moment!r:.40} is no date or time; write {KNOWN}") from None
     elif not isinstance(moment, date):
-        raise TypeError(f"a time is a datetime, a date, text or a number, not {moment!r:.40}")
+        raise InvalidArgument(f"a time is a datetime, a date, text or a number, not {moment!r:.40}")
     elif not isinstance(moment, datetime):
         moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

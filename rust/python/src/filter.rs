@@ -3,13 +3,12 @@
 use commonplace_core::files::file_kind::FileKind;
 use commonplace_core::filter::{self, ExcludedLines};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::detached::{exceptions, to_py_err};
-use crate::from_python::{Count, Path, Text, Timestamp};
+use crate::from_python::{Count, Path, Text, Timestamp, type_error};
 use crate::hit::Hit;
 
 /// Which documents a search or a grep may find; immutable.
@@ -102,12 +101,15 @@ impl FromPyObject<'_, '_> for Prefixes {
         if given.is_instance_of::<PyString>() || given.hasattr(intern!(given.py(), "__fspath__"))? {
             return Ok(Self(vec![given.extract::<Path>()?.into()]));
         }
-        let prefixes = given.try_iter()?.map(|one| Ok(one?.extract::<Path>()?.into()));
+        let Ok(prefixes) = given.try_iter() else {
+            return Err(type_error("a path or several", given));
+        };
+        let prefixes = prefixes.map(|one| Ok(one?.extract::<Path>()?.into()));
         let prefixes = prefixes.collect::<PyResult<Vec<String>>>()?;
         if prefixes.is_empty() {
             // it is not guessed whether that means everything or nothing
             let why = "prefix names no folder; leave it out, or give \"\", to search everything";
-            return Err(PyValueError::new_err(why));
+            return Err(exceptions::InvalidArgument::new_err(why));
         }
         Ok(Self(prefixes))
     }
@@ -181,7 +183,7 @@ impl FromPyObject<'_, '_> for Source {
             "message" => Ok(Self(FileKind::Transcript)),
             other => {
                 let why = format!("source is \"note\" or \"message\", not {other:?}");
-                Err(PyValueError::new_err(why))
+                Err(exceptions::InvalidArgument::new_err(why))
             }
         }
     }

@@ -9,13 +9,13 @@ use commonplace_core::files::Expected;
 use commonplace_core::files::version::Version;
 use commonplace_core::index::bm25f;
 use commonplace_core::search::turns;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyString};
 
-use crate::detached::exceptions::EncodingError;
+use crate::detached::exceptions::{EncodingError, InvalidArgument};
 use crate::detached::to_py_err;
 
 /// A `str` that can be written as UTF-8; it is borrowed from Python, not copied.
@@ -86,7 +86,7 @@ impl FromPyObject<'_, '_> for Unit {
             "message" => Ok(Self(turns::Unit::Message)),
             other => {
                 let why = format!("unit is \"turn\" or \"message\", not {other:?}");
-                Err(PyValueError::new_err(why))
+                Err(InvalidArgument::new_err(why))
             }
         }
     }
@@ -112,7 +112,7 @@ impl FromPyObject<'_, '_> for Count {
         }
         value.extract().map(Self).map_err(|error: PyErr| {
             match error.is_instance_of::<PyOverflowError>(value.py()) {
-                true => PyValueError::new_err(
+                true => InvalidArgument::new_err(
                     "a count, a line or an offset is a number from 0 to 2**64 - 1",
                 ),
                 false => type_error("a whole number (int)", value),
@@ -142,7 +142,7 @@ impl FromPyObject<'_, '_> for Timestamp {
         let timestamps = value.py().import("commonplace.timestamps")?;
         match timestamps.call_method1("seconds", (value,))?.extract() {
             Ok(seconds) if f64::is_finite(seconds) => Ok(Self(seconds)),
-            _ => Err(PyValueError::new_err("a time is a finite number of seconds since 1970")),
+            _ => Err(InvalidArgument::new_err("a time is a finite number of seconds since 1970")),
         }
     }
 }
@@ -163,9 +163,10 @@ impl FromPyObject<'_, '_> for Weight {
     }
 }
 
-fn type_error(wanted: &str, value: Borrowed<'_, '_, PyAny>) -> PyErr {
+/// Returns the error of an argument of another type.
+pub fn type_error(wanted: &str, value: Borrowed<'_, '_, PyAny>) -> PyErr {
     let found = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("expected {wanted}, got {found}"))
+    InvalidArgument::new_err(format!("expected {wanted}, got {found}"))
 }
 
 /// The version of a file that is not there.
