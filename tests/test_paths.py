@@ -106,6 +106,11 @@ def test_one_folder_has_one_meaning_however_it_is_written(
         with pytest.raises(Refused, match="is not in the memory at") as refused:
             call(store, outside)
         assert refused.value.code == "absolute"
+    for upwards in ("..", "../notes", "notes/../../a.md", Path("../notes"), f"{root}/.."):
+        with pytest.raises(Refused, match="it leads out of the memory"):
+            call(store, upwards)
+    with pytest.raises(Refused, match=r'leave out "\.\."'):
+        call(store, "b/../notes")
 
 
 def shown(answer: object) -> str:

@@ -79,7 +79,7 @@ class Files:
 
         Raises:
             Refused: An absolute path that is not in the root.
-            TypeError: It is no path.
+            InvalidArgument: It is no path.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
@@ -97,7 +97,7 @@ class Files:
         A folder that this user may not read is left out; `status().skipped` names it.
 
         Raises:
-            Refused: An absolute path that is not in the root.
+            Refused: A path that is absolute and not in the root, or has `..` in it.
         """
         return self._core.list(self._folder(prefix))
 

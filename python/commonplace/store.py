@@ -246,7 +246,7 @@ class Store(Archival):
         Raises:
             QueryError: The query is empty, or nothing can pass the filter, or several sessions are
                 called as in `session`. Where none is, a note names similar ones.
-            Refused: A path is absolute and not in the root.
+            Refused: A path is absolute and not in the root, or has `..` in it.
             InvalidArgument: An argument is of another type, or has no such value, as `prefix` a
                 list of nothing. A note of the error names it.
             TypeError: There is no such field, or filter and fields were both given.
@@ -453,7 +453,7 @@ class Store(Archival):
             QueryError: The pattern is empty, too long or not a regular expression, the filter has
                 a field that lines have not, or several sessions are called as in `session`.
             NotFound: No file is at or below a prefix.
-            Refused: A prefix is absolute and not in the root.
+            Refused: A prefix is absolute and not in the root, or has `..` in it.
             InvalidArgument: A field has no such value, as `prefix` a list of nothing.
             TypeError: There is no such field, or filter and fields were both given.
         """

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::files::paths::leads_out;
 use crate::files::root::Root;
 
 impl Root {
@@ -29,10 +30,17 @@ impl Root {
     /// As [`Self::relative`], for a folder, which may end in `/`; empty for the root itself.
     ///
     /// # Errors
-    /// Those of [`Self::relative`].
+    /// Those of [`Self::relative`], and [`Error::Refused`] for a path with `..`: no file has one, so
+    /// it would pass for an empty folder.
     pub fn relative_folder<'p>(&self, given: &'p str) -> Result<Cow<'p, str>> {
         let path = self.relative(given)?;
         let folder = path.trim_end_matches('/');
+        if leads_out(folder) {
+            return Err(Error::refused(given, "escape", "it leads out of the memory"));
+        }
+        if folder.split('/').any(|part| part == "..") {
+            return Err(Error::refused(given, "dotdot", "leave out \"..\""));
+        }
         Ok(if folder == "." { "".into() } else { folder.to_owned().into() })
     }
 

@@ -147,12 +147,8 @@ fn check_shape(
             return refuse("name", &format!("{} is {what}", c.escape_debug()));
         }
     }
-    let mut depth = 0_i32;
-    for component in path.split('/') {
-        depth += if component == ".." { -1 } else { 1 };
-        if depth < 0 {
-            return refuse("escape", "it leads out of the memory");
-        }
+    if leads_out(path) {
+        return refuse("escape", "it leads out of the memory");
     }
     for component in path.split('/') {
         match component {
@@ -163,6 +159,15 @@ fn check_shape(
         }
     }
     Ok(())
+}
+
+/// Whether a path goes up beyond where it begins.
+pub(super) fn leads_out(path: &str) -> bool {
+    let mut depth = 0_i32;
+    path.split('/').any(|component| {
+        depth += if component == ".." { -1 } else { 1 };
+        depth < 0
+    })
 }
 
 fn check_visible(path: &str, component: &str) -> Result<()> {
