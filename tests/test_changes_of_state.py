@@ -246,7 +246,7 @@ def test_lasting_facts_are_kept() -> None:
     ("said", "stored"),
     [
         ("rex died last week :(", 'rex died (2026-11) — "rex died last week :("'),
-        ("上周末迁到 Postgres 了", "迁到Postgres了（2026-11） — “上周末迁到 Postgres 了”"),
+        ("上周末迁到 Postgres 了", "迁到 Postgres 了（2026-11） — “上周末迁到 Postgres 了”"),
         (
             "I started piano lessons last month",
             'User started piano lessons (2026-10) — "I started piano lessons last month"',

@@ -141,8 +141,9 @@ def spoken_time(text: str, day: date | None) -> tuple[str, str]:
         return text, ""
     for pattern, when in FORMS:
         if found := pattern.search(text):
-            rest = f"{text[: found.start()]} {text[found.end() :]}"
-            rest = re.sub(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])|\s+(?=[,.;，])", "", rest)
+            before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
+            seam = "" if CHINESE.search(before[-1:] + after[:1]) else " "
+            rest = re.sub(r"\s+(?=[,.;，])", "", f"{before}{seam}{after}")
             return " ".join(rest.split()).strip(" ,，"), when(found, day) if day else ""
     return text, ""
 

@@ -10,7 +10,7 @@ import pytest
 
 import commonplace
 from commonplace.entries.blocks import parse as blocks_of
-from commonplace.errors import Conflict, EncodingError, InvalidArgument, QueryError
+from commonplace.errors import Conflict, EncodingError, QueryError
 from commonplace.memories import FourLayers
 from commonplace.memories.four_layers.files import LIMIT
 from commonplace.memories.four_layers.types import KnowledgeEntry, MemoryEntry
@@ -324,8 +324,3 @@ def test_a_note_of_somebody_else_is_left_alone(
     memory.clear()
     assert store.read("facts/user.md") == user
     assert [entry.path for entry in store.list()] == ["facts/user.md"]
-
-
-def test_a_fact_needs_a_key(memory: FourLayers) -> None:
-    with pytest.raises(InvalidArgument, match="key is empty"):
-        memory.learn({"key": " ", "value": "1"})

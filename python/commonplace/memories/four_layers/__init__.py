@@ -238,13 +238,12 @@ class FourLayers(ForgetTool):
             The receipt of the write with the `key`; the old text lies in the history it names.
 
         Raises:
-            InvalidArgument: The key or the value is no text, or there is nothing in the key.
+            InvalidArgument: The key or the value is no text.
         """
         fact = as_dataclass(KnowledgeEntry, knowledge)
         timestamp = self._now() if fact.timestamp is None else fact.timestamp
         record = {"key": fact.key, "value": fact.value, "timestamp": timestamp}
         record = checked("semantic", record, "the fact")
-        has_text(key=fact.key)
         beside = {} if self._agent is None else {"metadata": {"agentId": self._agent}}
         (written,) = self._notes.add(
             "semantic", [(record, beside)], expected_version=expected_version
