@@ -243,23 +243,21 @@ def test_records_are_read_beneath_the_root(store: Store, rc: Path) -> None:
     message = log[1]
     rc.with_name("out.jsonl").write_bytes(b'{"role": "user", "content": "CANARY"}\n')
     try:
-        for path, code in [
-            ("../outside", "escape"),
-            (f"../{rc.parent.name}/out.jsonl", "escape"),
-            ("s/../../x", "escape"),
-            (".commonplace/x.jsonl", "reserved"),
-        ]:
-            other = store.transcript(path)
-            calls: list[Callable[[], object]] = [
-                partial(other.records, [message]),
-                other.messages,
-                partial(other.__getitem__, 1),
-                partial(other.append, {"role": "user", "content": "x"}),
-            ]
-            for call in calls:
-                with soon(), pytest.raises(Refused) as refused:
-                    call()
-                assert refused.value.code == code
+        for path in ("../outside", f"../{rc.parent.name}/out.jsonl", "s/../../x"):
+            with pytest.raises(Refused) as refused:
+                store.transcript(path)
+            assert refused.value.code == "escape"
+        other = store.transcript(".commonplace/x.jsonl")
+        calls: list[Callable[[], object]] = [
+            partial(other.records, [message]),
+            other.messages,
+            partial(other.__getitem__, 1),
+            partial(other.append, {"role": "user", "content": "x"}),
+        ]
+        for call in calls:
+            with soon(), pytest.raises(Refused) as refused:
+                call()
+            assert refused.value.code == "reserved"
         with pytest.raises(Refused) as refused:
             store.transcript(str(rc.with_name("out.jsonl")))
         assert refused.value.code == "absolute"

@@ -379,7 +379,13 @@ class Files:
         return self._core.keep(self.relative(path))
 
     def transcript(self, path: GivenPath) -> Transcript:
-        """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file."""
+        """Return the transcript at `path`: a folder that holds `messages.jsonl`, or the file.
+
+        Nothing is read or made before one of its methods is called.
+
+        Raises:
+            Refused: A path that is absolute and not in the root, or has `..` in it.
+        """
         from commonplace.transcript import Transcript
 
         return Transcript(self._core, self._folder(path), keep_secrets=self.keep_secrets)
