@@ -14,6 +14,7 @@ from commonplace.doors.hook import START_BUDGET, handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
 from commonplace.doors.hosts import find_host
 from commonplace.doors.injection_candidates import confident
+from commonplace.errors import NotFound
 from tests.hosts.runner import COMMONPLACE
 
 FACT = "The staging server is called Zephyr-9 and listens on port 4711."
@@ -234,6 +235,9 @@ def test_a_memory_from_elsewhere_is_asked_for_by_name(
     assert memory_root(None) == tmp_path / ".commonplace"
     assert memory_root(None, str(project)) == tmp_path / "cloned"
     assert memory_root("/given", str(project)) == "/given"
+    (tmp_path / "cloned" / ".commonplace").rmdir()
+    with pytest.raises(NotFound, match=f"no folder at or above {project} is a memory; run"):
+        memory_root(None, str(project))
 
 
 def test_the_log_has_when_why_and_what(told: Agent) -> None:

@@ -178,6 +178,20 @@ def test_a_statement_that_no_longer_holds_counts_less_to_vectors(store: commonpl
     assert "holds" not in answer[0].explain()
 
 
+@pytest.mark.parametrize("by_vectors", [True, False])
+def test_the_best_by_words_that_no_longer_holds_counts_less(
+    store: commonplace.Store, by_vectors: bool
+) -> None:
+    store.write("a.md", "- ~~abab abba~~ <!-- META: until=2026-01-05 -->\n")
+    store.write("b.md", "- abab baba\n")
+    answer = HybridSearch(store, letters() if by_vectors else None, duplicates=1).search("abab abba")
+    ended = next(one for one in answer if one.hit.ended)
+    assert ended.lexical == 1
+    assert "× 0.7 = it no longer holds" in ended.explain()
+    whole = ended.channels.score(1, ended.cosine) if ended.channels else 1
+    assert ended.score == pytest.approx(0.7 * whole)
+
+
 def test_vectors_find_what_words_do_not(store: commonplace.Store) -> None:
     store.write("a.md", "abab abba\n")
     store.write("b.md", "hhhh gghh\n")

@@ -9,6 +9,7 @@ from commonplace.timestamps import When
 
 __all__ = [
     "ENDED",
+    "NO_MESSAGE",
     "ArchiveRows",
     "CollectionStats",
     "EngineDocument",
@@ -62,6 +63,8 @@ __all__ = [
 __version__: str
 ENDED: float
 """What is left of the score of a statement that no longer holds."""
+NO_MESSAGE: str
+"""Why nothing was taken of a source that is none of sessions (`ImportedSource.why`)."""
 
 @final
 class Section:

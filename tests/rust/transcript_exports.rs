@@ -237,6 +237,7 @@ fn a_message_of_claude_ai_whose_text_stands_in_its_blocks_and_attachments() {
           "content": [tool, block("No fee.")] },
         { "uuid": "4", "sender": "human", "text": "Thanks", "content": [block("Thanks")] },
         { "uuid": "5", "sender": "human", "text": "", "content": [] },
+        { "uuid": "6", "sender": "assistant", "text": null, "content": [block("You too.")] },
     ] }]);
     let (outcome, messages) = imported(&export.to_string());
     assert_eq!(outcome.format, "claude-ai");
@@ -248,6 +249,7 @@ fn a_message_of_claude_ai_whose_text_stands_in_its_blocks_and_attachments() {
             ("assistant", "No fee.", "web_search\nNIF"),
             ("user", "Thanks", ""),
             ("user", "", ""),
+            ("assistant", "You too.", ""),
         ]
     );
 }

@@ -159,6 +159,8 @@ SESSION = argument(
     help="The beginning of its id, its folder, or its path; or a citation of lines in it.",
 )
 PROJECT = argument("--project", metavar="NAME", help="Only sessions of this project.")
+# by the folder: to know of which project a transcript elsewhere is needs the index
+PROJECT_FOLDER = argument("--project", metavar="NAME", help="Only sessions below sessions/NAME.")
 TURN = argument("--turn", type=count(0), metavar="N", help="Only this turn, counted from 1.")
 UNFOLDED = argument("--tools", action="store_true", help="Show the input and output of tools.")
 
@@ -411,7 +413,7 @@ RUN = argument("--run", type=path_of, metavar="FILE", help="Write the ranking of
 
 
 def search_filter(given: dict[str, Any], prefixes: list[str] | None = None) -> SearchFilter:
-    """Return the filter that the options of `FILTER` and `PROJECT` make, with further prefixes.
+    """Return the filter that the options of `FILTER` and `PROJECT_FOLDER` make, with further prefixes.
 
     Raises:
         UsageError: A project and a prefix are given.

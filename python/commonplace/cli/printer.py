@@ -67,8 +67,6 @@ LEFT_OUT = {
 
 # How many files of a kind are named after an import
 MOST_NAMED = 10
-# Why a file is skipped that is none of sessions, and which are
-UNKNOWN_FORMAT = "it holds no message of a known format"
 KNOWN_FORMATS = (
     "known formats: sessions of Claude Code, Codex, Gemini CLI, opencode and pi; exports of "
     'ChatGPT and Claude.ai; Markdown of SpecStory; lines of {"role": …, "content": …}'
@@ -330,7 +328,9 @@ class Printer:
             self.warn(f"skipped {source.source}: {source.why}")
         if len(skipped) > MOST_NAMED:
             self.warn(f"skipped {len(skipped) - MOST_NAMED} more; --json names them")
-        if any(source.why == UNKNOWN_FORMAT for source in skipped):
+        from commonplace._core import NO_MESSAGE
+
+        if any(source.why == NO_MESSAGE for source in skipped):
             self.warn(KNOWN_FORMATS)
 
     def _sources_known(self, report: ImportReport) -> None:

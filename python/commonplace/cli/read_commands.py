@@ -40,7 +40,7 @@ PATIENCE = 2.0
     options.MEANING,
     options.ARCHIVE,
     *options.FILTER.values(),
-    options.PROJECT,
+    options.PROJECT_FOLDER,
     JSON,
 )
 def search(
@@ -91,7 +91,7 @@ def _ranked(hit: Hit | HybridHit) -> dict[str, Any]:
     options.ANY_CASE,
     options.SAME_CASE,
     *options.FILTER.values(),
-    options.PROJECT,
+    options.PROJECT_FOLDER,
     options.BEFORE,
     options.AFTER,
     options.AROUND,

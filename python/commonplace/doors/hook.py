@@ -69,16 +69,25 @@ def memory_root(given: str | None, project: str | None = None) -> str | os.PathL
 
     Args:
         given: The root, if one was named.
-        project: A folder of a project that is a memory, whatever `$COMMONPLACE_ROOT` says: all who
-            work there share it. Without one the root is what a bare command means at home. A
-            project is asked for by name, so that a folder that came from elsewhere is no memory
-            that is believed or written to.
+        project: A folder in a project that is a memory, whatever `$COMMONPLACE_ROOT` says: all who
+            work there share it. None for the memory of the user: what a bare command means at
+            home, and not a folder that came from elsewhere.
+
+    Raises:
+        NotFound: The project is no memory. That of the user does not take its place: the sessions
+            of a project would go there, and what is in it to the project.
     """
     from pathlib import Path
 
+    from commonplace.errors import NotFound
     from commonplace.store import find_root, marked_root
 
-    return given or (marked_root(project) if project else None) or find_root(Path.home())
+    if given or not project:
+        return given or find_root(Path.home())
+    if root := marked_root(project):
+        return root
+    told = f"no folder at or above {project} is a memory"
+    raise NotFound(f"{told}; run `commonplace install HOST --project` in that of the project")
 
 
 def note_failure(root: str | None, host: str, error: str, *, project: bool) -> None:

@@ -15,7 +15,9 @@ def add_hooks(host: Host, text: str, command: list[str]) -> str:
 
     Args:
         host: The host.
-        text: JSON, or nothing. Where it has these very hooks, it stays as it is.
+        text: JSON, or nothing. Where each event has a hook that runs this command, it stays as it
+            is, with another timeout or matcher that somebody gave it; else all of ours are written
+            again.
         command: What each of them runs.
 
     Raises:
@@ -34,19 +36,18 @@ def add_hooks(host: Host, text: str, command: list[str]) -> str:
 
 
 def _has_hooks(host: Host, text: str, command: list[str]) -> bool:
-    """Say whether a text has the hooks of a host as they are written now, and no others of ours."""
+    """Say whether a text has a hook with this command for each event, and no others of ours."""
     settings = jsonc.parse(text).value
     hooks = settings.get("hooks") if isinstance(settings, dict) else None
     if not isinstance(hooks, dict):
         return False
+    line = shlex.join(command)
     ours = [
-        (event, group)
+        (event, found)
         for event, groups in hooks.items()
-        for group in (groups if isinstance(groups, list) else [])
-        if _our_commands(host, group)
+        for found in _our_commands(host, groups)
     ]
-    wanted = [(event, _group(host, event, command)) for event in host.events]
-    return len(ours) == len(wanted) and all(one in ours for one in wanted)
+    return sorted(ours) == sorted((event, line) for event in host.events)
 
 
 def drop_hooks(host: Host, text: str) -> str:

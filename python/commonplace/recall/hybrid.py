@@ -309,10 +309,8 @@ def _none(_: Hit) -> bool:
 
 
 def _ended(one: HybridHit) -> HybridHit:
-    """Return a hit with less of its score if it no longer holds: words count that already."""
-    if one.lexical is not None or not one.hit.ended:
-        return one
-    return replace(one, score=one.score * ENDED)
+    """Return a hit with less of its score if it no longer holds."""
+    return replace(one, score=one.score * ENDED) if one.hit.ended else one
 
 
 def replace_floor(search: HybridSearch, floor: float) -> HybridSearch:
@@ -323,6 +321,11 @@ def replace_floor(search: HybridSearch, floor: float) -> HybridSearch:
 
 
 def shares(hits: Hits) -> list[tuple[Hit, float]]:
-    """Return hits with their scores as shares of the best one."""
-    best = max((hit.score for hit in hits), default=0.0) or 1.0
-    return [(hit, hit.score / best) for hit in hits]
+    """Return hits with their scores as shares of the best one, as if all still held.
+
+    What no longer holds has less once words and vectors are fused. If it had less here already, it
+    would have all of the share where it is itself the best.
+    """
+    scores = [hit.score / ENDED if hit.ended else hit.score for hit in hits]
+    best = max(scores, default=0.0) or 1.0
+    return [(hit, score / best) for hit, score in zip(hits, scores, strict=True)]

@@ -17,7 +17,8 @@ Freshness = Literal["fresh", "stale", "partial"]
 class HybridHit:
     """A hit with its fused score and what that is made of.
 
-    `lexical` is the BM25F score as a share of the best one, None where the words do not find it;
+    `lexical` is the BM25F score as a share of the best one, before a statement that no longer holds
+    has less, None where the words do not find it;
     `cosine` is None where there is no vector. `explain()` says how the score comes about. What a
     `Hit` has, as `path` and `citation`, this has as well.
     """
@@ -42,10 +43,10 @@ class HybridHit:
     def explain(self) -> str:
         """Return how the score comes about, as text."""
         if self.channels is None:
-            return f"{self.score:.3f} of the best BM25F: found by words only"
-        told = self.channels.explain(self.lexical, self.cosine)
-        is_less = self.lexical is None and self.hit.ended
-        return f"{told}\n× {ENDED:.1f} = it no longer holds" if is_less else told
+            how = f"{self.lexical:.3f} of the best BM25F: found by words only"
+        else:
+            how = self.channels.explain(self.lexical, self.cosine)
+        return f"{how}\n× {ENDED:.1f} = it no longer holds" if self.hit.ended else how
 
 
 class HybridHits(Sequence[HybridHit]):

@@ -75,6 +75,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         SplitAllocator::follow_forks();
         module.add("ENDED", commonplace_core::store::hit::ENDED)?;
+        module.add("NO_MESSAGE", commonplace_core::store::import::NO_MESSAGE)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

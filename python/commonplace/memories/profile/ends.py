@@ -25,8 +25,10 @@ _UNTIL_ZH = re.compile(
     rf"(?:到|直到|截至|截止)(?P<named>{NAMED_ZH.pattern})"
     r"(?:为止|之前|以前|前|结束|止)?(?=[，。；都一我还]|$)"
 )
-# Without "until" only what is before a day
-_BEFORE_ZH = re.compile(rf"(?P<named>{NAMED_ZH.pattern})(?:之前|以前|前|为止)")
+# Without "until" only what is before a day; what was so before it is past
+_BEFORE_ZH = re.compile(
+    rf"(?P<named>{NAMED_ZH.pattern})(?:(?:之前|以前|前)(?![我他她]?(?:一直|都|住|是))|为止)"
+)
 # "For the next two weeks": about so many days
 _NEXT = re.compile(
     rf"\b(?:for|over) the next (?:{NUMBER} )?(?P<unit>day|week|month)s?\b"

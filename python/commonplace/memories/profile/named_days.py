@@ -17,6 +17,8 @@ WEEKDAYS = f"(?:{'|'.join(DAYS)}|mon|tues?|wed|thu(?:rs)?|fri|sat)"
 _MONTH = f"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\\.?"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _YEAR = r"(?:,? (?P<year>\d{4}))?"
+# What may follow a day alone; before any other word, as in "the 5th floor", it is no day
+_BEHIND_DAY = r"and|or|but|so|then|for|in|at|with|because|of (?:this|next)"
 # A number behind it that is no day is an hour
 NAMED = re.compile(
     r"(?:the )?(?P<end>end of (?:the )?)?(?P<which>this |next )?"
@@ -25,7 +27,7 @@ NAMED = re.compile(
     rf"|(?P<day>{_ORDINAL}|\d{{1,2}})(?: of)? (?P<month>{_MONTH}){_YEAR}"
     rf"|(?P<mid>mid[- ])?(?P<month2>{_MONTH})"
     rf"(?: (?:the )?(?P<day2>{_ORDINAL}|\d{{1,2}})(?![:\d]))?{_YEAR.replace('year', 'year2')}"
-    rf"|(?P<date>{_ORDINAL})|(?P<feast>{'|'.join(_FEASTS)}))(?![\w:])",
+    rf"|(?P<date>{_ORDINAL})(?!-|\s+(?!(?:{_BEHIND_DAY})\b)\w)|(?P<feast>{'|'.join(_FEASTS)}))(?![\w:])",
     re.IGNORECASE,
 )
 _NUMBER_ZH = r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})"

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
+use crate::error::{Interrupt, Result};
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
 use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
 use crate::index::dictionary::word_counts::WordEntry;
@@ -296,23 +297,29 @@ impl InvertedIndex {
     }
 
     /// Returns which of some languages each document is read in; if none, each word by itself.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Interrupted`].
     pub fn languages_of(
         &self,
         documents: impl Iterator<Item = u32> + Clone,
         among: impl Iterator<Item = LanguageId>,
-    ) -> Vec<LanguageId> {
+        interrupt: Interrupt<'_>,
+    ) -> Result<Vec<LanguageId>> {
         let mut languages: Vec<_> = documents.clone().map(|_| LanguageId::BY_WORD).collect();
         for language in among {
             let word = self.lexicon.words.get(language.marker());
             let Some(word) = word else { continue };
-            let list = self.posting_list(self.entry(word).concept);
+            let concept = self.entry(word).concept;
+            self.validate_list(concept, interrupt)?;
+            let list = self.posting_list(concept);
             for (told, document) in languages.iter_mut().zip(documents.clone()) {
                 if list.find(document).is_some() {
                     *told = language;
                 }
             }
         }
-        languages
+        Ok(languages)
     }
 
     /// Returns the document frequencies of a word.

@@ -27,7 +27,9 @@ pub(super) fn project_name(cwd: &str) -> Option<&str> {
     }
     let below = WORKTREES_BELOW.iter().filter_map(|folders| place(folders)).min();
     parts.truncate(below.filter(|at| *at > 0).unwrap_or(parts.len()));
-    parts.iter().find_map(|part| repository_beside(part)).or(parts.last().copied())
+    // farther up such a name is that of a folder of many repositories
+    let nearest = parts.iter().rev().take(2);
+    nearest.copied().find_map(repository_beside).or(parts.last().copied())
 }
 
 fn repository_beside(folder: &str) -> Option<&str> {
@@ -51,6 +53,7 @@ mod tests {
             ("/x/repo-wt", Some("repo")),
             ("/x/repo-wt/feature", Some("repo")),
             ("/x/repo.worktrees/feature", Some("repo")),
+            ("/x/git-worktrees/mine/repo", Some("repo")),
             ("/x/repo-wt/.claude/worktrees/a", Some("repo")),
             ("/home/me/.cursor/worktrees/repo/a1b2", Some("repo")),
             ("/home/me/.codex/worktrees/a1b2/repo", Some("repo")),

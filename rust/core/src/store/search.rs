@@ -214,7 +214,8 @@ impl Store {
                 _ => (request.limit, Unit::Message).into(),
             };
             let found = search(catalog, expander, query, filter, wanted, &mut text, interrupt)?;
-            let languages = catalog.index.languages_of(found.shown(), found.terms.languages());
+            let (shown, among) = (found.shown(), found.terms.languages());
+            let languages = catalog.index.languages_of(shown, among, interrupt)?;
             let terms = Arc::new(found.terms);
             for (at, scored) in found.ranked.iter().enumerate() {
                 if interrupt() {
@@ -233,7 +234,8 @@ impl Store {
                     catalog.is_verified(&hit.path) || reader.has_evidence(document, &hit, &terms);
                 if !is_evident && document != scored.document {
                     let found_by = std::iter::once(scored.document);
-                    let language = catalog.index.languages_of(found_by, terms.languages())[0];
+                    let among = terms.languages();
+                    let language = catalog.index.languages_of(found_by, among, interrupt)?[0];
                     let hit = reader.hit(scored, &terms).map(|hit| hit.read_in(language));
                     is_evident =
                         hit.is_some_and(|hit| reader.has_evidence(scored.document, &hit, &terms));

@@ -52,7 +52,8 @@ impl<'t> Statement<'t> {
                         }
                     }
                 }
-                None if is_day(bare[at + 4..bare.len() - 3].trim()) => {}
+                // the two may share hyphens, as in `<!-->`
+                None if bare.get(at + 4..bare.len() - 3).is_some_and(|day| is_day(day.trim())) => {}
                 None => return None,
             }
         }
@@ -177,6 +178,9 @@ mod tests {
             "- Tea <!-- META: until=2026-11-01 by=Bob -->",
             &format!("- Tea <!-- META: until=2026-11-01 by={} -->", "a".repeat(21)),
             "~~~~",
+            "An empty comment is <!-->",
+            "Another is <!--->",
+            "A third is <!---->",
         ] {
             assert_eq!(Statement::read(text), None, "{text}");
         }

@@ -66,7 +66,9 @@ fn message(raw: &[u8], sink: &mut ImportSink<'_>) -> Result<()> {
         }
         Some(())
     });
-    let is_whole = text.is_some_and(|raw| raw.len() > 2 && memmem::find(raw, NOTICE).is_none());
+    let is_whole = text
+        .and_then(string_body)
+        .is_some_and(|body| !body.is_empty() && memmem::find(body, NOTICE).is_none());
     let blocks = if is_whole && !has_attachments { None } else { blocks(raw, is_whole) };
     let blocks = blocks.map(|blocks| Value::from(blocks).to_string());
     let text = blocks

@@ -50,7 +50,8 @@ pub fn rank(
     let catalog = &candidates.catalog;
     Hits::with_ended_behind(wanted.limit, |limit| {
         let found = candidates.search(query, &filter, Wanted { limit, ..wanted }, interrupt)?;
-        let languages = catalog.index.languages_of(found.shown(), found.terms.languages());
+        let (shown, among) = (found.shown(), found.terms.languages());
+        let languages = catalog.index.languages_of(shown, among, interrupt)?;
         let terms = Arc::new(found.terms);
         let hits = found.ranked.iter().enumerate().map(|(at, scored)| {
             let turn = found.turns.get(at).and_then(Option::as_ref);

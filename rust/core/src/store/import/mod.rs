@@ -56,7 +56,7 @@ pub struct ImportOptions {
 }
 
 /// Why nothing was taken of a source.
-const NO_MESSAGE: &str = "it holds no message of a known format";
+pub const NO_MESSAGE: &str = "it holds no message of a known format";
 /// The same, of a file by what it begins with.
 const OTHER_CONTENT: [(&[u8], &str); 3] = [
     (b"PK\x03\x04", "it is a zip archive; unpack it and import the folder"),
