@@ -18,7 +18,7 @@ from commonplace.doors.mcp_entries import installed_server
 from commonplace.doors.opencode_plugin import plugin_command
 from commonplace.doors.settings_file import read_settings
 
-PATIENCE = 10.0
+HOST_TIMEOUT = 10.0
 """Seconds after which a host would have given up."""
 
 
@@ -180,14 +180,14 @@ def _run(
             shell=isinstance(command, str),
             input="".join(f"{json.dumps(line)}\n" for line in lines).encode(),
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=HOST_TIMEOUT,
             check=False,
             cwd=project,
             # a host that a desktop has started knows little of the shell of its user
             env={name: os.environ[name] for name in _KNOWN if name in os.environ},
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {PATIENCE:g} s", b"", int(PATIENCE * 1000)
+        return f"no answer within {HOST_TIMEOUT:g} s", b"", int(HOST_TIMEOUT * 1000)
     except OSError as error:
         return f"it does not start: {error.strerror}", b"", 0
     milliseconds = int((time.monotonic() - before) * 1000)
