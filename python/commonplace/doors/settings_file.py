@@ -77,8 +77,8 @@ class SettingsFile:
         try:
             left = self.drop(now)
             # what ours were then does not matter: without them both are the same
-            is_wired = left != now
-            return before if is_wired and left == self.drop(self.add(before or "")) else left
+            is_connected = left != now
+            return before if is_connected and left == self.drop(self.add(before or "")) else left
         except ValueError as error:
             raise self._broken(error) from None
 
