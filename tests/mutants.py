@@ -124,7 +124,7 @@ def commands(target: str) -> tuple[list[str], list[str]]:
     name, *words = target.split()
     cargo = ["cargo", "test", "--quiet", "--offline", "-p", "commonplace-core"]
     if name == "built":
-        # not `cargo test`: the border has no tests of its own
+        # not `cargo test`: the Python bindings have no tests of their own
         return ["cargo", "build", *cargo[2:-1], "commonplace-python"], commands(" ".join(words))[1]
     if name.startswith("tests/"):
         quiet = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly"]
