@@ -1,4 +1,4 @@
-"""Commands that hand a memory to other programs, and take theirs: export, import-okf."""
+"""Commands `export` and `import-okf`."""
 
 from __future__ import annotations
 
