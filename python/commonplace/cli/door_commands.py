@@ -317,7 +317,8 @@ def plugin(
     from commonplace.doors.plugins import FORMS, RECALLING, write_plugin
 
     if form not in FORMS:
-        raise UsageError(f"there is no plugin for {form!r}; {', '.join(FORMS)} are there")
+        known = f"{', '.join(FORMS[:-1])} or {FORMS[-1]}"
+        raise UsageError(f"unknown plugin form {form!r}; use {known}")
     if min_confidence is not None and form not in RECALLING:
         raise UsageError(f"--min-confidence is for what a prompt gets; from {form} it gets nothing")
     write_plugin(form, folder, with_mcp=True, min_confidence=min_confidence)

@@ -137,7 +137,7 @@ class SettingsFile:
         _replace(self._target, text, like=self._target)
 
     def _broken(self, error: ValueError) -> FormatError:
-        return FormatError(f"{self.path}: {error}; mend the file, nothing was changed")
+        return FormatError(f"{self.path}: {error}; fix the file; nothing was changed")
 
 
 class OwnFile(SettingsFile):
@@ -182,7 +182,7 @@ def read_settings(path: Path) -> str | None:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode().split("\n")
         place = f"line {len(before)}, column {len(before[-1]) + 1}"
-        told = f"{path}: {place}: it is not UTF-8; mend the file, nothing was changed"
+        told = f"{path}: {place}: it is not UTF-8; fix the file; nothing was changed"
         raise FormatError(told) from None
 
 
