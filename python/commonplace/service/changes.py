@@ -105,7 +105,7 @@ class Changes:
         self._tenants.put(Pending(tenant, None))
 
     def restore(self) -> None:
-        """Make the index anew, and have all tenants indexed, in the background."""
+        """Rebuild the index from all files of all tenants, in the background."""
         self._tenants.put(Pending(EVERYBODY, None))
 
     def see(self, tenant: str, paths: list[str], timeout: float) -> bool:

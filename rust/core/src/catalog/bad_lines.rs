@@ -40,8 +40,8 @@ impl FileMeta {
         let (count, place) = (self.bad_line_count(), format!("{}#L{first_bad_line}", self.path));
         (count > 0).then(|| match (self.kind, markers) {
             (FileKind::Transcript, 0) => format!(
-                "{place}: the first of {count} lines that are not valid JSON and not searched; fix or \
-                 delete them"
+                "{place}: the first of {count} lines that are not valid JSON and not searched; \
+                 fix or delete them"
             ),
             (FileKind::Transcript, _) => format!(
                 "{place}: the first of {count} lines that are not valid JSON, {markers} of them \
