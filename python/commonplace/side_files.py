@@ -76,9 +76,7 @@ class SideFiles:
             while not _take(lock):
                 if time.monotonic() >= deadline:
                     where = f".commonplace/{self._folder}{name}"
-                    raise Busy(
-                        f"{where} is held by another for more than {timeout:g} s; try again"
-                    )
+                    raise Busy(f"{where} is held by another for more than {timeout:g} s; try again")
                 time.sleep(0.01)
             holder = os.getpid()
             try:
