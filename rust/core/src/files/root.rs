@@ -305,9 +305,8 @@ mod tests {
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
-            cases.extend(
-                [true, false].map(|create| (dir.path().join("link"), create, "is broken")),
-            );
+            cases
+                .extend([true, false].map(|create| (dir.path().join("link"), create, "is broken")));
         }
         if cfg!(target_os = "linux") {
             cases.extend([
