@@ -177,7 +177,7 @@ fuzz: .venv/.dev ## try laws with random inputs; SECONDS=300 for each, TARGET=se
 
 # an hour, and then docs/reliability.md is written anew; a shorter run writes nothing
 campaign: SECONDS ?= 3600
-campaign: .venv/.dev strace disks ## try what is promised with kills, failing calls, races and limits; SECONDS=120 is short, SEED=1 repeats one
+campaign: .venv/.dev strace disks ## try what is guaranteed with kills, failing calls, races and limits; SECONDS=120 is short, SEED=1 repeats one
 	$(BIN)/python -m tests.campaigns --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(filter-out 3600,$(SECONDS)),,--report)
 
 # $(call install,COMMAND,PACKAGE): the Debian package, if its command is missing

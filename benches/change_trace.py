@@ -17,7 +17,7 @@ steps are looked at one after the other, and the first that has lost the change 
 
 "new lost" is a pair whose old fact was ended while the new one is not told: a fact was lost.
 
-Why it exists: the share of changes that are heard says nothing of where to mend.
+Why it exists: the share of changes that are detected does not say where to fix the rest.
 """
 
 from __future__ import annotations

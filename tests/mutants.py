@@ -49,8 +49,8 @@ PYTHON = str(ROOT / ".venv" / "bin" / "python")
 LIST = ROOT / "tests" / "mutants.toml"
 CORE = Path("python/commonplace/_core.abi3.so")
 # A mutant that waits for ever is red as well; no test of ours takes so long.
-PATIENCE = 300
-BUILD_PATIENCE = 1800
+TEST_TIMEOUT = 300
+BUILD_TIMEOUT = 1800
 
 Verdict = Literal["red", "hangs", "green", "no build"]
 
@@ -124,7 +124,7 @@ def commands(target: str) -> tuple[list[str], list[str]]:
     name, *words = target.split()
     cargo = ["cargo", "test", "--quiet", "--offline", "-p", "commonplace-core"]
     if name == "built":
-        # not `cargo test`: the border has no tests of its own
+        # not `cargo test`: the Python bindings have no tests of their own
         return ["cargo", "build", *cargo[2:-1], "commonplace-python"], commands(" ".join(words))[1]
     if name.startswith("tests/"):
         quiet = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly"]
@@ -184,7 +184,7 @@ class Scratch:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
 
-    def run(self, command: list[str], patience: int) -> Literal["ok", "failed", "hangs"]:
+    def run(self, command: list[str], timeout: int) -> Literal["ok", "failed", "hangs"]:
         """Run a command in the copy and say how it ended; what it left running is ended with it."""
         environment = {
             **os.environ,
@@ -197,7 +197,7 @@ class Scratch:
         with self.output.open("wb") as output:
             child = subprocess.Popen(
                 # not a time limit of ours, which would end with us if we are killed
-                ["timeout", "--signal=KILL", str(patience), *command],  # noqa: S607
+                ["timeout", "--signal=KILL", str(timeout), *command],  # noqa: S607
                 cwd=self.tree,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -219,11 +219,11 @@ class Scratch:
         """Build and run test targets until one is red; return how it went and which it was."""
         for target in targets:
             build, test = commands(target)
-            if build and self.run(build, BUILD_PATIENCE) != "ok":
+            if build and self.run(build, BUILD_TIMEOUT) != "ok":
                 return "no build", target
             if target.startswith("built "):
                 shutil.copy(self.folder / "build" / "debug" / "lib_core.so", self.tree / CORE)
-            ended = self.run(test, PATIENCE)
+            ended = self.run(test, TEST_TIMEOUT)
             self.take_over(str(CORE))
             if ended != "ok":
                 return ("red" if ended == "failed" else "hangs"), target

@@ -9,7 +9,7 @@ import pytest
 
 from tests.campaigns import __main__ as command
 from tests.campaigns import report, stamps
-from tests.campaigns.promises import ATOMIC_REPLACE, FRESH_INDEX
+from tests.campaigns.guarantees import ATOMIC_REPLACE, FRESH_INDEX
 from tests.campaigns.report import Suite
 from tests.campaigns.runner import Result
 from tests.campaigns.trial import Campaign

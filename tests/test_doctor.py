@@ -1,4 +1,4 @@
-"""`commonplace doctor`: every door that is wired is tried, and what is wrong is said."""
+"""`commonplace doctor`: every door that is connected is tried, and what is wrong is said."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def program(home: Path, body: str) -> str:
     return str(path)
 
 
-def wired(name: str, called: str, *, with_mcp: bool = False) -> list[Finding]:
+def connected(name: str, called: str, *, with_mcp: bool = False) -> list[Finding]:
     host = find_host(name)
     for file in installed_files(host, called, None, None, with_mcp=with_mcp):
         file.install()
@@ -54,13 +54,15 @@ def wired(name: str, called: str, *, with_mcp: bool = False) -> list[Finding]:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if find_host(name).events])
-def test_a_wired_host_answers(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_connected_host_answers(
+    name: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["doctor"]) == 1
     assert run(["install", name]) == 0
     capsys.readouterr()
     assert run(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["hosts"]
-    hooks, server = [one for one in found if one["wired"]]
+    hooks, server = [one for one in found if one["connected"]]
     for own in (hooks, server):
         assert (own["host"], own["problem"]) == (name, "")
         assert own["settings"].startswith(str(home))
@@ -78,7 +80,7 @@ def test_the_memory_is_the_one_that_was_named_at_the_installation(
     assert f"--root {home}/other hook codex" in (home / ".codex" / "hooks.json").read_text()
 
 
-def test_a_project_that_is_wired_is_tried(
+def test_a_project_that_is_connected_is_tried(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "project").mkdir()
@@ -241,12 +243,12 @@ def test_hooks_and_server_have_the_same_memory_everywhere(
     ],
 )
 def test_a_hook_that_fails_is_told(home: Path, body: str, said: str) -> None:
-    (found,) = wired("codex", program(home, body))
+    (found,) = connected("codex", program(home, body))
     assert said in found.problem
 
 
 def test_a_program_that_is_gone_is_told(home: Path) -> None:
-    (found,) = wired("codex", str(home / "gone" / "commonplace"))
+    (found,) = connected("codex", str(home / "gone" / "commonplace"))
     assert "exit code 127" in found.problem
 
 
@@ -262,13 +264,13 @@ def test_settings_that_are_broken_are_told(home: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if find_host(name).settings.mcp[0]])
 def test_the_server_is_asked_for_its_tools(name: str, home: Path) -> None:
-    *_, server = wired(name, program(home, SERVER), with_mcp=True)
-    assert (server.problem, server.wired) == ("", True)
+    *_, server = connected(name, program(home, SERVER), with_mcp=True)
+    assert (server.problem, server.connected) == ("", True)
     assert server.detail.endswith("1 tools (search)")
 
 
 def test_a_server_that_says_nothing_is_told(home: Path) -> None:
-    _, server = wired("codex", program(home, "pass"), with_mcp=True)
+    _, server = connected("codex", program(home, "pass"), with_mcp=True)
     assert server.problem == "it does not list its tools"
     (home / "bin" / "commonplace").unlink()
     _, server = check(find_host("codex"), None)

@@ -126,9 +126,9 @@ def test_the_provider_is_chosen_and_all_else_stays(text: str, home: Path) -> Non
     chosen = {**before, "memory": {**(before.get("memory") or {}), "provider": "commonplace"}}
     assert yaml.safe_load(settings.read_text()) == chosen
     assert set(re.findall("#.*", text)) == set(re.findall("#.*", settings.read_text()))
-    wired = {path: path.read_bytes() for path in home.rglob("*.*") if path.is_file()}
+    installed = {path: path.read_bytes() for path in home.rglob("*.*") if path.is_file()}
     assert run(["install", "hermes"]) == 0
-    assert wired == {path: path.read_bytes() for path in home.rglob("*.*") if path.is_file()}
+    assert installed == {path: path.read_bytes() for path in home.rglob("*.*") if path.is_file()}
     # Python leaves this beside a plugin that was loaded
     compiled = home / ".hermes/plugins/commonplace/__pycache__/__init__.cpython-311.pyc"
     compiled.parent.mkdir()
@@ -195,7 +195,7 @@ def test_doctor_asks_hermes(
         return next(one for one in hosts if one["host"] == "hermes")
 
     monkeypatch.setenv("PATH", str(home / "bin"))
-    assert not found(1)["wired"]
+    assert not found(1)["connected"]
     assert run(["install", "hermes"]) == 0
     assert "it does not start" in found(2)["problem"]
     status(home, "Plugin:    NOT installed ✗")

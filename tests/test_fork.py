@@ -24,7 +24,7 @@ from commonplace.entries.compaction import compaction_lock
 from commonplace.memories import FactsAndEpisodes
 
 # A child that takes longer hangs.
-PATIENCE = 20.0
+CHILD_TIMEOUT = 20.0
 
 
 class Child:
@@ -45,7 +45,7 @@ class Child:
         os._exit(0)
 
     def answer(self) -> Any:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + CHILD_TIMEOUT
         got = b""
         with os.fdopen(self._answer, "rb", buffering=0) as pipe:
             while select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
@@ -167,7 +167,7 @@ def test_a_pool_of_forked_workers(root: Path) -> None:
         _OPENED.append(store)
         try:
             with multiprocessing.get_context("fork").Pool(3) as pool:
-                answers = pool.map_async(_pooled, range(24)).get(PATIENCE)
+                answers = pool.map_async(_pooled, range(24)).get(CHILD_TIMEOUT)
         finally:
             _OPENED.clear()
         assert answers == [([f"pool/{n}.md"], "fresh") for n in range(24)]
@@ -254,19 +254,19 @@ def test_a_child_goes_on_where_a_thread_of_its_parent_held_the_locks(root: Path)
 
         def slowly(text: str) -> str:
             changing.set()
-            leave.wait(PATIENCE)
+            leave.wait(CHILD_TIMEOUT)
             return text + "slow\n"
 
         def take_turn() -> None:
             with memory._turn:
                 inside.set()
-                leave.wait(PATIENCE)
+                leave.wait(CHILD_TIMEOUT)
 
         with ThreadPoolExecutor(2) as pool:
             slow = pool.submit(store.update, "u.md", slowly)
             turn = pool.submit(take_turn)
-            assert changing.wait(PATIENCE)
-            assert inside.wait(PATIENCE)
+            assert changing.wait(CHILD_TIMEOUT)
+            assert inside.wait(CHILD_TIMEOUT)
 
             def work() -> object:
                 store.update("v.md", lambda _: "quick\n")
@@ -381,7 +381,7 @@ def test_vectors_in_a_child(root: Path) -> None:
     def embed(texts: list[str]) -> list[list[float]]:
         if any("slow" in text for text in texts) and os.getpid() == parent:
             inside.set()
-            leave.wait(PATIENCE)
+            leave.wait(CHILD_TIMEOUT)
         return [[1.0 + text.count(letter) for letter in "abcdefgh"] for text in texts]
 
     with commonplace.open(root) as store:
@@ -391,7 +391,7 @@ def test_vectors_in_a_child(root: Path) -> None:
         (root / "b.md").write_text("slow hgh hgh hgh\n")
         with ThreadPoolExecutor(1) as pool:
             slow = pool.submit(vectors.nearest, "aabb", 1)
-            assert inside.wait(PATIENCE)
+            assert inside.wait(CHILD_TIMEOUT)
 
             def work() -> object:
                 (root / "c.md").write_text("gggggg\n")
@@ -504,9 +504,9 @@ def test_a_child_does_not_keep_the_lock_of_a_parent_that_died(root: Path) -> Non
 
     def outlive() -> None:
         # also for itself it is free once the parent has died
-        with store.side_files().locked("compaction.lock", patience=PATIENCE):
+        with store.side_files().locked("compaction.lock", timeout=CHILD_TIMEOUT):
             os.write(write_end, f"{os.getpid()}".encode())
-        time.sleep(PATIENCE)
+        time.sleep(CHILD_TIMEOUT)
 
     if (parent := os.fork()) == 0:
         with compaction_lock(store):
@@ -515,9 +515,9 @@ def test_a_child_does_not_keep_the_lock_of_a_parent_that_died(root: Path) -> Non
             # the `with` is never left
             os._exit(0)
     os.waitpid(parent, 0)
-    assert select.select([read_end], [], [], PATIENCE / 4)[0], "the child waits for itself"
+    assert select.select([read_end], [], [], CHILD_TIMEOUT / 4)[0], "the child waits for itself"
     try:
-        with store.side_files().locked("compaction.lock", patience=2.0):
+        with store.side_files().locked("compaction.lock", timeout=2.0):
             pass
     finally:
         os.kill(int(os.read(read_end, 20)), signal.SIGKILL)

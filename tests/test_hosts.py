@@ -1,4 +1,4 @@
-"""Agent programs themselves, wired to a memory: what reaches the model."""
+"""Agent programs themselves, connected to a memory: what reaches the model."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ QUESTION = "Which port does the staging server listen on?"
 
 
 @pytest.fixture(params=[Claude, Codex, Gemini, Opencode])
-def unwired(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
+def unconnected(request: pytest.FixtureRequest, tmp_path: Path) -> Agent:
     made: Agent = request.param(tmp_path)
     return made
 
 
 @pytest.fixture
-def agent(unwired: Agent) -> Agent:
-    unwired.wire()
-    return unwired
+def agent(unconnected: Agent) -> Agent:
+    unconnected.connect()
+    return unconnected
 
 
 @pytest.fixture
 def claude(tmp_path: Path) -> Claude:
     made = Claude(tmp_path)
-    made.wire()
+    made.connect()
     return made
 
 
@@ -57,13 +57,13 @@ def test_what_one_session_was_told_reaches_the_next(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("with_mcp", [False, True])
-@pytest.mark.parametrize("unwired", [Claude, Codex], indirect=True)
-def test_a_plugin_does_as_much(unwired: Agent, with_mcp: bool, tmp_path: Path) -> None:
-    write_plugin(unwired.name, tmp_path / "catalogue", with_mcp=with_mcp)
-    unwired.add_plugin(tmp_path / "catalogue")
-    asked = unwired.ask(FACT)
+@pytest.mark.parametrize("unconnected", [Claude, Codex], indirect=True)
+def test_a_plugin_does_as_much(unconnected: Agent, with_mcp: bool, tmp_path: Path) -> None:
+    write_plugin(unconnected.name, tmp_path / "catalogue", with_mcp=with_mcp)
+    unconnected.add_plugin(tmp_path / "catalogue")
+    asked = unconnected.ask(FACT)
     assert "Looks up what was said and decided in earlier sessions" in asked
-    assert f"Asked: {FACT}" in unwired.ask(QUESTION)
+    assert f"Asked: {FACT}" in unconnected.ask(QUESTION)
 
 
 def test_the_model_is_told_of_the_skill(agent: Agent) -> None:
@@ -130,27 +130,27 @@ def test_a_memory_that_cannot_be_written_is_still_read(agent: Agent) -> None:
 
 
 def test_sessions_from_before_are_in_the_database_of_opencode(tmp_path: Path) -> None:
-    unwired = Opencode(tmp_path)
-    unwired.ask(FACT)
-    unwired.commonplace("import", "--opencode")
-    (session,) = json.loads(unwired.commonplace("sessions", "--json"))
-    assert prompts(unwired) == [FACT]
+    unconnected = Opencode(tmp_path)
+    unconnected.ask(FACT)
+    unconnected.commonplace("import", "--opencode")
+    (session,) = json.loads(unconnected.commonplace("sessions", "--json"))
+    assert prompts(unconnected) == [FACT]
     assert session["messages"] == 2
-    unwired.ask(QUESTION)
-    unwired.commonplace("import", "--opencode")
-    assert sorted(prompts(unwired)) == sorted([FACT, QUESTION])
-    unwired.commonplace("import", "--opencode")
-    assert len(prompts(unwired)) == 2
+    unconnected.ask(QUESTION)
+    unconnected.commonplace("import", "--opencode")
+    assert sorted(prompts(unconnected)) == sorted([FACT, QUESTION])
+    unconnected.commonplace("import", "--opencode")
+    assert len(prompts(unconnected)) == 2
 
 
 # Codex asks a person whether to trust a project before it reads its settings
-@pytest.mark.parametrize("unwired", [Claude], indirect=True)
-def test_a_project_has_a_memory_of_its_own(unwired: Agent) -> None:
-    unwired.commonplace("install", unwired.name, "--project")
-    unwired.ask(FACT)
-    assert f"Asked: {FACT}" in unwired.ask(QUESTION)
-    assert (unwired.project / "sessions").is_dir()
-    assert not unwired.memory.exists()
+@pytest.mark.parametrize("unconnected", [Claude], indirect=True)
+def test_a_project_has_a_memory_of_its_own(unconnected: Agent) -> None:
+    unconnected.commonplace("install", unconnected.name, "--project")
+    unconnected.ask(FACT)
+    assert f"Asked: {FACT}" in unconnected.ask(QUESTION)
+    assert (unconnected.project / "sessions").is_dir()
+    assert not unconnected.memory.exists()
 
 
 def test_a_killed_host_loses_nothing(claude: Claude) -> None:

@@ -572,6 +572,7 @@ def test_a_name_behind_tls_is_known_without_its_port(root: Path, name: str) -> N
     ("system", "told"),
     [
         ("world_and_agents", "give its agent_id, as world_and_agents:ID"),
+        ("world-and-agents", "give its agent_id, as world-and-agents:ID"),
         ("profile:x", "it takes no ID"),
         ("nothing", "no memory system"),
     ],
@@ -581,3 +582,12 @@ def test_a_system_that_cannot_be_served_is_told(root: Path, system: str, told: s
     done = subprocess.run(command, capture_output=True, check=False, text=True, input="")
     assert done.returncode == 2
     assert told in done.stderr
+
+
+@pytest.mark.parametrize("system", ["world_and_agents:scout", "world-and-agents:scout"])
+def test_a_system_is_served_by_either_spelling(root: Path, system: str) -> None:
+    command = [*COMMAND, "--root", str(root), "mcp", "--system", system]
+    sent = json.dumps(request(1, "tools/list"))
+    done = subprocess.run(command, capture_output=True, check=True, text=True, input=f"{sent}\n")
+    names = {tool["name"] for tool in json.loads(done.stdout)["result"]["tools"]}
+    assert "recall" in names

@@ -24,7 +24,7 @@ from tests.opensearch.served import Served
 WRITES = int(os.environ.get("FLEET_WRITES", "400"))
 BATCH = int(os.environ.get("FLEET_BATCH", "1"))
 WRITERS = 4
-PATIENCE = 600.0
+INDEX_TIMEOUT = 600.0
 """Seconds until an answer has to be there, and all that waits has to be indexed."""
 INDEX = "faults"
 
@@ -129,9 +129,9 @@ def _disturb(cluster: Cluster, served: Served, writers: list[Writer]) -> None:
 def _check(cluster: Cluster, root: Path, writers: list[Writer], keys: list[str]) -> None:
     """Check that files and index have each acknowledged message once, in the same ranking."""
     # shards still move between nodes that have just started, on a machine with much else to do
-    engine = OpenSearch(",".join(cluster.urls), prefix=INDEX, timeout=PATIENCE)
+    engine = OpenSearch(",".join(cluster.urls), prefix=INDEX, timeout=INDEX_TIMEOUT)
     process = Process(root, engine)
-    deadline = time.monotonic() + max(PATIENCE, WRITES / 25)
+    deadline = time.monotonic() + max(INDEX_TIMEOUT, WRITES / 25)
     while left := [name for name, _ in process.objects.list("pending")]:
         assert time.monotonic() < deadline, f"{len(left)} changes are not indexed"
         time.sleep(0.5)

@@ -93,7 +93,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Process:
 
 @pytest.fixture(scope="module")
 def port(process: Process) -> Iterator[int]:
-    with serving(process, largest=100_000, patience=0.5) as port:
+    with serving(process, largest=100_000, timeout=0.5) as port:
         yield port
 
 
@@ -257,14 +257,14 @@ def test_a_slow_client_is_sent_away(acme: Client) -> None:
 
 
 def test_slow_clients_slow_nobody(tmp_path: Path) -> None:
-    patience = 30.0
+    timeout = 30.0
     own = Process(tmp_path, limits=Limits(at_once=50))
-    with serving(own, patience=patience) as port:
+    with serving(own, timeout=timeout) as port:
         tokens = [own.tokens.new(name, "bot")[0] for name in ("slow", "other")]
         slow = slow_clients(port, tokens[0], 40)
         begun = time.monotonic()
         assert Client(port, tokens[1]).call("status")[0] == 200
-        assert time.monotonic() - begun < patience / 2
+        assert time.monotonic() - begun < timeout / 2
         for one in slow:
             one.close()
 

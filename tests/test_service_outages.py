@@ -30,7 +30,7 @@ from tests.opensearch.served import Served
 from tests.opensearch.tenants import Tenants
 
 GONE = float(os.environ.get("FLEET_GONE", "60"))
-PATIENCE = 600.0
+INDEX_TIMEOUT = 600.0
 """Seconds until what waits has to be indexed, on a machine with much else to do."""
 NAMES = ("acme", "bolt")
 pytestmark = pytest.mark.fleet
@@ -127,7 +127,7 @@ def check(tenants: Tenants, work: Work) -> None:
     root = tenants.process.stores.folder.parent
     # shards still move between nodes, on a machine with much else to do
     urls = tenants.engine.http.url
-    engine = OpenSearch(urls, prefix=tenants.engine.prefix, timeout=PATIENCE)
+    engine = OpenSearch(urls, prefix=tenants.engine.prefix, timeout=INDEX_TIMEOUT)
     process, home = Process(root, engine), Process(root)
     wait_until(lambda: not list(process.objects.list("pending")))
     everything = {"query": {"term": {"kind": "document"}}, "size": 10_000, "_source": ["path"]}
@@ -157,7 +157,7 @@ def whole(tenants: Tenants, name: str) -> bool:
 
 
 def wait_until(true: object) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + INDEX_TIMEOUT
     while True:
         try:
             if true():  # type: ignore[operator]

@@ -69,7 +69,7 @@ def settings_texts(draw: Any) -> str:
     return f"{draw(SPACE)}{render(draw(SETTINGS), draw)}{draw(SPACE)}"
 
 
-def wired(path: Path, host: str = "claude-code") -> SettingsFile:
+def file_with_folder(path: Path, host: str = "claude-code") -> SettingsFile:
     """Return the settings file of a host as if it lay in this folder, which is made."""
     file = settings_file(path, host)
     file.path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def settings_file(path: Path, host: str = "claude-code") -> SettingsFile:
 @settings(max_examples=40)
 @given(text=settings_texts())
 def test_uninstall_restores_every_byte(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    file = wired(tmp_path_factory.mktemp("project"))
+    file = file_with_folder(tmp_path_factory.mktemp("project"))
     file.path.write_bytes(text.encode())
     assert file.install()
     both = file.path.read_bytes()
@@ -135,7 +135,7 @@ def test_the_parser_reads_what_json_reads(value: Any, data: st.DataObject) -> No
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini", "cursor"])
 def test_a_file_that_was_not_there_is_gone_again(host: str, tmp_path: Path) -> None:
-    file = wired(tmp_path, host)
+    file = file_with_folder(tmp_path, host)
     assert file.install()
     assert {*json.loads(file.path.read_text())["hooks"]} == {*find_host(host).events}
     assert file.uninstall()
@@ -145,7 +145,7 @@ def test_a_file_that_was_not_there_is_gone_again(host: str, tmp_path: Path) -> N
 
 def test_an_upgrade_replaces_the_entries(tmp_path: Path) -> None:
     before = b'{"model": "opus"}\n'
-    file = wired(tmp_path)
+    file = file_with_folder(tmp_path)
     file.path.write_bytes(before)
     file.install()
     command = ["/new/commonplace", "hook", "claude-code"]
@@ -164,7 +164,7 @@ def test_what_was_installed_need_not_be_known(
     text: str | None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """A person types `uninstall` without the options of `install`, or in a later version."""
-    file = wired(tmp_path_factory.mktemp("project"))
+    file = file_with_folder(tmp_path_factory.mktemp("project"))
     if text is not None:
         file.path.write_bytes(text.encode())
     command = ["/old/commonplace", "hook", "claude-code", "--min-confidence", "0.5"]
@@ -174,8 +174,8 @@ def test_what_was_installed_need_not_be_known(
     assert left == ([] if text is None else [text.encode()])
 
 
-def test_settings_that_were_unwired_by_hand_stay(tmp_path: Path) -> None:
-    file = wired(tmp_path)
+def test_settings_that_were_disconnected_by_hand_stay(tmp_path: Path) -> None:
+    file = file_with_folder(tmp_path)
     file.path.write_text('{"hooks": {}, "a": 1}')
     file.install()
     file.path.write_text('{"a": 1}')
@@ -198,7 +198,7 @@ def test_settings_that_were_unwired_by_hand_stay(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, text: str, where: str) -> None:
-    file = wired(tmp_path)
+    file = file_with_folder(tmp_path)
     file.path.write_text(text)
     with pytest.raises(FormatError, match=re.escape(where)):
         file.install()
@@ -210,7 +210,7 @@ def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, text: str, wher
 
 
 def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
-    file = wired(tmp_path)
+    file = file_with_folder(tmp_path)
     file.path.write_bytes('{\n"ü": "é"}'.encode().replace("é".encode(), b"\xe9"))
     with pytest.raises(FormatError, match="line 2, column 7: it is not UTF-8"):
         file.install()
@@ -315,7 +315,7 @@ def test_each_host_gets_the_server_in_its_own_form(tmp_path: Path) -> None:
 
 
 def test_hooks_of_cursor_are_plain_lists_of_a_version(tmp_path: Path) -> None:
-    file = wired(tmp_path, "cursor")
+    file = file_with_folder(tmp_path, "cursor")
     file.path.write_text('{"version": 1, "hooks": {"stop": [{"command": "./own.sh"}]}}')
     file.install()
     settings = json.loads(file.path.read_text())
@@ -425,7 +425,7 @@ def test_what_a_person_adds_to_our_server_stays(
 
 @pytest.mark.parametrize("host", ["claude-code", "gemini", "cursor"])
 def test_hooks_that_others_put_behind_ours_are_not_moved(host: str, tmp_path: Path) -> None:
-    file = wired(tmp_path, host)
+    file = file_with_folder(tmp_path, host)
     file.install()
     settings = json.loads(file.path.read_text())
     for groups in settings["hooks"].values():
@@ -443,10 +443,10 @@ def test_hooks_that_others_put_behind_ours_are_not_moved(host: str, tmp_path: Pa
 
 
 def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
-    file = wired(tmp_path)
+    file = file_with_folder(tmp_path)
     file.path.symlink_to(file.path.name)
     with pytest.raises(OSError, match="symbolic links"):
-        wired(tmp_path).install()
+        file_with_folder(tmp_path).install()
     assert file.path.is_symlink()
 
 
@@ -485,12 +485,12 @@ def test_the_skill_keeps_the_rules_of_agent_skills() -> None:
 
 
 def test_a_link_and_the_permissions_stay(tmp_path: Path) -> None:
-    file = wired(tmp_path)
+    file = file_with_folder(tmp_path)
     kept = tmp_path / "dotfiles.json"
     kept.write_text("{}")
     kept.chmod(0o600)
     file.path.symlink_to(kept)
-    file = wired(tmp_path)
+    file = file_with_folder(tmp_path)
     file.install()
     assert file.path.is_symlink()
     assert "SessionEnd" in kept.read_text()

@@ -59,26 +59,24 @@ class SideFiles:
         return FileIO(file, _MODES[mode])
 
     @contextmanager
-    def locked(self, name: str, patience: float = 5.0) -> Iterator[None]:
+    def locked(self, name: str, timeout: float = 5.0) -> Iterator[None]:
         """Hold a file as a lock against all other threads and processes.
 
         Args:
             name: The file; what is in it does not matter.
-            patience: Seconds to wait for whoever holds it.
+            timeout: Seconds to wait for whoever holds it.
 
         Raises:
             Busy: It was held for longer.
             OSError: The system refused.
             Refused: `.commonplace` is no folder.
         """
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + timeout
         with self.handle(name, "r+") as lock, _known(lock):
             while not _take(lock):
                 if time.monotonic() >= deadline:
                     where = f".commonplace/{self._folder}{name}"
-                    raise Busy(
-                        f"{where} is held by another for more than {patience:g} s; try again"
-                    )
+                    raise Busy(f"{where} is held by another for more than {timeout:g} s; try again")
                 time.sleep(0.01)
             holder = os.getpid()
             try:

@@ -49,7 +49,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--report",
         action="store_true",
-        help="also run the suites that hold the other promises, and write docs/reliability.md",
+        help="also run the suites that hold the other guarantees, and write docs/reliability.md",
     )
     chosen = parser.parse_args()
     if chosen.number is not None and len(chosen.only or ()) != 1:
@@ -93,7 +93,7 @@ def main() -> int:
                 kind=chosen.kind,
             )
         except Exception:  # noqa: BLE001 - what the other campaigns have shown is not lost
-            first = min(campaign.promises)
+            first = min(campaign.guarantees)
             result = Result(campaign, Counter({first: 1}), Counter({first: 1}))
             show(f"FAILED {name}: it ended early\n{traceback.format_exc()}")
         results.append(result)
@@ -110,15 +110,17 @@ def summary(result: Result) -> str:
     if result.campaign.missing:
         return f"{name}: not tested here: {result.campaign.missing}"
     numbers = ", ".join(
-        f"{promise}: {result.failures[promise]} of {result.checks[promise]:,}"
-        for promise in sorted(result.checks)
+        f"{guarantee}: {result.failures[guarantee]} of {result.checks[guarantee]:,}"
+        for guarantee in sorted(result.checks)
     )
     message = f"{name}: {result.trials} trials in {result.seconds:.0f} s"
-    lines = [f"{message}; failures of checks by promise: {numbers}"]
-    lines += [f"  {promise}: not tested here: {why}" for promise, why in result.untested.items()]
+    lines = [f"{message}; failures of checks by guarantee: {numbers}"]
     lines += [
-        f"  {promise}: not tested: {times:,} {what}"
-        for (promise, what), times in result.left_out.items()
+        f"  {guarantee}: not tested here: {why}" for guarantee, why in result.untested.items()
+    ]
+    lines += [
+        f"  {guarantee}: not tested: {times:,} {what}"
+        for (guarantee, what), times in result.left_out.items()
     ]
     return "\n".join(lines)
 

@@ -25,7 +25,7 @@ from commonplace.memories import FactsAndEpisodes
 from commonplace.recall import HybridSearch
 from tests.campaigns.children import Child, SharedLog
 from tests.campaigns.damage import crafted, damaged, replaced
-from tests.campaigns.promises import DAMAGED_CACHE
+from tests.campaigns.guarantees import DAMAGED_CACHE
 from tests.campaigns.trial import Trial
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ INVARIANT = (
     "Whatever the caches hold, answers are those of a fresh build; of one that somebody made with "
     "right checksums comes no panic, no hang, and no hit that does not stand so in the file."
 )
-PROMISES = {
+GUARANTEES = {
     DAMAGED_CACHE: "snapshot, gram index, vectors, use and lock: bits flipped, cut, zeroed, "
     "swapped, of "
     "another root, out of date, replaced by folders, FIFOs and links, crafted with right checksums",

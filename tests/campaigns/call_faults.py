@@ -16,7 +16,7 @@ from typing import Any
 import commonplace
 from commonplace import InDoubt, Store
 from tests.campaigns.children import Child, SharedLog, no_strace
-from tests.campaigns.promises import ATOMIC_REPLACE, DAMAGED_CACHE, ERRORS_REPORTED
+from tests.campaigns.guarantees import ATOMIC_REPLACE, DAMAGED_CACHE, ERRORS_REPORTED
 from tests.campaigns.single_calls import (
     ANSWERS,
     CHANGES,
@@ -34,7 +34,7 @@ INVARIANT = (
     "Whatever system call fails, `ok` means done, an error means not done, and only `InDoubt` "
     "leaves it open; nothing is done twice; the old text is whole; a read tells all or says so."
 )
-PROMISES = {
+GUARANTEES = {
     ATOMIC_REPLACE: "a death at the n-th call of each kind, in each change",
     ERRORS_REPORTED: "EIO, ENOSPC, EROFS, EDQUOT, EMFILE, … at the n-th call of each kind, "
     "once and sticky",
@@ -117,9 +117,9 @@ class Attempt:
         name = f"{what}, {'open' if self.is_open_before else 'opening'}, {' and '.join(fault)}"
         child = Child(self.act(run), fault, self.open, self.trace)
         died = "SIGKILL" in fault[0]
-        promise = ATOMIC_REPLACE if died else ERRORS_REPORTED
+        guarantee = ATOMIC_REPLACE if died else ERRORS_REPORTED
         if not child.wait(25):
-            self.trial.check(promise, False, f"{name}: hung")
+            self.trial.check(guarantee, False, f"{name}: hung")
             return None
         reported = [one for one in child.shared.records() if "answer" in one or "error" in one]
         if child.status == -9:
@@ -127,7 +127,7 @@ class Attempt:
         if fault[0].partition(":")[0] not in injected(self.trace):
             return None
         if child.crash or not reported:
-            self.trial.check(promise, False, f"{name}: {child.crash or child.status}")
+            self.trial.check(guarantee, False, f"{name}: {child.crash or child.status}")
             return None
         return reported[0], name
 
@@ -206,21 +206,22 @@ def check_call(
     what: str,
 ) -> None:
     died = reported is None
-    promise = ATOMIC_REPLACE if died else ERRORS_REPORTED
+    guarantee = ATOMIC_REPLACE if died else ERRORS_REPORTED
     times = change.times(one.root)
     answered = "died" if reported is None else reported.get("error", "ok")
-    trial.check(promise, times <= 1, f"{name}: {answered}, and it stands {times} times")
+    trial.check(guarantee, times <= 1, f"{name}: {answered}, and it stands {times} times")
     if reported and "answer" in reported:
-        trial.check(promise, times >= 1, f"{name}: ok, and it is not done")
+        trial.check(guarantee, times >= 1, f"{name}: ok, and it is not done")
     elif reported and reported["known"] and what not in REPEATABLE:
-        trial.check(promise, times == 0, f"{name}: {answered}, and it is done")
+        trial.check(guarantee, times == 0, f"{name}: {answered}, and it is done")
     note = one.root / "facts/note.md"
     if what in {"write", "patch", "update", "append"}:
         text = note.read_text()
         whole = text == OLD or times == 1
-        trial.check(promise, whole, f"{name}: {answered}, torn: {text!r}")
+        trial.check(guarantee, whole, f"{name}: {answered}, torn: {text!r}")
     if what not in {"append", "keep"}:
-        trial.check(promise, OLD in contents(one.root), f"{name}: {answered}, the old text is lost")
+        is_kept = OLD in contents(one.root)
+        trial.check(guarantee, is_kept, f"{name}: {answered}, the old text is lost")
 
     def look() -> dict[str, Any]:
         assert one.store is not None
@@ -230,13 +231,13 @@ def check_call(
 
     after = one.again(look, f"{name}: {answered}")
     if after:
-        trial.check(promise, not after["differences"], f"{name}: verify: {after['differences']}")
+        trial.check(guarantee, not after["differences"], f"{name}: verify: {after['differences']}")
         litter = [path.name for path in one.root.rglob("*.swap")]
-        trial.check(promise, not litter, f"{name}: {answered}, left after recovery: {litter}")
+        trial.check(guarantee, not litter, f"{name}: {answered}, left after recovery: {litter}")
         if what not in {"append", "keep"}:
-            trial.check(promise, OLD in contents(one.root), f"{name}: recovery lost the old text")
+            trial.check(guarantee, OLD in contents(one.root), f"{name}: recovery lost the old text")
         after_times = marks("facts/note.md")(one.root) if what == "append" else 0
-        trial.check(promise, after_times == 0, f"{name}: a write did not replace")
+        trial.check(guarantee, after_times == 0, f"{name}: a write did not replace")
 
 
 def reads(trial: Trial) -> None:

@@ -15,7 +15,7 @@ from random import Random
 import commonplace
 from commonplace import Conflict, Store
 from tests.campaigns.children import Child, SharedLog
-from tests.campaigns.promises import (
+from tests.campaigns.guarantees import (
     APPENDED_ONCE,
     CONSISTENT_READS,
     FRESH_INDEX,
@@ -29,7 +29,7 @@ INVARIANT = (
     "Whoever works beside whom: each line once, each change counted, each read one version, each "
     "answer of the files as they are, in threads, processes and forks."
 )
-PROMISES = {
+GUARANTEES = {
     APPENDED_ONCE: "processes and threads append to one log and one note",
     NO_LOST_UPDATE: "processes raise a counter by compare-and-swap, by `update` and by patch",
     CONSISTENT_READS: "processes read, search and grep what others replace: each text is "

@@ -17,7 +17,7 @@ import commonplace
 from commonplace import Busy, Store
 from tests.campaigns import kills
 from tests.campaigns.children import Child, SharedLog
-from tests.campaigns.promises import ATOMIC_REPLACE, CONSISTENT_READS, INTERRUPTIBLE
+from tests.campaigns.guarantees import ATOMIC_REPLACE, CONSISTENT_READS, INTERRUPTIBLE
 from tests.campaigns.systems import CALLS, body, is_whole
 from tests.campaigns.trial import Trial
 from tests.campaigns.workload import Workload
@@ -26,7 +26,7 @@ INVARIANT = (
     "Ctrl-C ends every long call soon and harms nothing; a program that is stopped holds up no "
     "reader, and a writer only until it is told `Busy`; what is terminated is as what is killed."
 )
-PROMISES = kills.PROMISES | {
+GUARANTEES = kills.GUARANTEES | {
     1: "programs ended by SIGTERM and SIGHUP, or stopped for a while, in every call",
     8: "readers beside a writer that is stopped at a random moment, perhaps with the lock",
     16: "SIGINT during long searches, scans, imports and the wait for the lock",

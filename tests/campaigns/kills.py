@@ -17,7 +17,7 @@ import commonplace
 from commonplace import NotFound, Store
 from commonplace.memories import FactsAndEpisodes, FourLayers
 from tests.campaigns.children import Child, SharedLog, no_strace
-from tests.campaigns.promises import (
+from tests.campaigns.guarantees import (
     APPENDED_ONCE,
     ATOMIC_REPLACE,
     COMPACTION,
@@ -34,7 +34,7 @@ INVARIANT = (
     "person saved is in the note, in a conflict copy or in the history under its version."
 )
 EXCHANGE = "layers.export_json, import_json"
-PROMISES = {
+GUARANTEES = {
     ATOMIC_REPLACE: "processes killed at random times and at their n-th system call, in every call",
     APPENDED_ONCE: "lines appended by several processes that are killed: each acknowledged "
     "one stands once",

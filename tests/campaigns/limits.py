@@ -17,7 +17,7 @@ from random import Random
 import commonplace
 from commonplace import CommonplaceError, InDoubt
 from tests.campaigns.children import Child, SharedLog, no_strace
-from tests.campaigns.promises import ERRORS_REPORTED, FRESH_INDEX, MEMORY_BOUNDED
+from tests.campaigns.guarantees import ERRORS_REPORTED, FRESH_INDEX, MEMORY_BOUNDED
 from tests.campaigns.systems import CALLS, Program
 from tests.campaigns.trial import Trial
 
@@ -25,7 +25,7 @@ INVARIANT = (
     "Where the machine has no more to give, a call does what was asked, or says that it did not "
     "and changes nothing, or says in its notes what it left out; no process ends by it."
 )
-PROMISES = {
+GUARANTEES = {
     ERRORS_REPORTED: "every call on a full disk, at a limit of the size of files, and "
     "without descriptors",
     FRESH_INDEX: "edits by hand where the system gives no watches",

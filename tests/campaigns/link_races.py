@@ -19,7 +19,7 @@ from pathlib import Path
 from commonplace import CommonplaceError
 from commonplace.memories import FourLayers
 from tests.campaigns.children import Child, SharedLog
-from tests.campaigns.promises import SPECIAL_FILES, SWAPPED_LINKS
+from tests.campaigns.guarantees import SPECIAL_FILES, SWAPPED_LINKS
 from tests.campaigns.systems import CALLS, Program
 from tests.campaigns.trial import Trial
 
@@ -27,7 +27,7 @@ INVARIANT = (
     "Whatever a name below the root is made to be, and whenever: nothing that lies outside is "
     "shown or changed, and no call waits for a FIFO or a device."
 )
-PROMISES = {
+GUARANTEES = {
     SWAPPED_LINKS: "hard links, symbolic links and folders swapped in a loop beside every "
     "kind of call",
     SPECIAL_FILES: "FIFO, device, socket, folder and links in place of notes and of all in "
@@ -204,29 +204,29 @@ def races(trial: Trial) -> None:
     changed(trial, SWAPPED_LINKS, f"{where}, {', '.join(asks)}", before)
 
 
-def check_call(trial: Trial, promise: int, where: str, caller: Child, *, ended: bool) -> None:
+def check_call(trial: Trial, guarantee: int, where: str, caller: Child, *, ended: bool) -> None:
     reported = caller.shared.records()
     asked = [record["asked"] for record in reported if "asked" in record]
-    trial.count(promise, len(asked))
+    trial.count(guarantee, len(asked))
     for record in reported:
         if "shown" in record:
-            trial.fail(promise, f"{where}: {record['shown']} shows {record['answer']!r}")
+            trial.fail(guarantee, f"{where}: {record['shown']} shows {record['answer']!r}")
         if "slow" in record:
-            trial.fail(promise, f"{where}: {record['slow']} took {record['took']:.1f} s")
+            trial.fail(guarantee, f"{where}: {record['slow']} took {record['took']:.1f} s")
     if not ended:
-        trial.fail(promise, f"{where}: {asked[-1] if asked else 'opening'} hangs")
+        trial.fail(guarantee, f"{where}: {asked[-1] if asked else 'opening'} hangs")
     if caller.crash:
-        trial.fail(promise, f"{where}: {asked[-1] if asked else 'opening'}: {caller.crash}")
+        trial.fail(guarantee, f"{where}: {asked[-1] if asked else 'opening'}: {caller.crash}")
 
 
-def changed(trial: Trial, promise: int, where: str, before: dict[str, str]) -> None:
+def changed(trial: Trial, guarantee: int, where: str, before: dict[str, str]) -> None:
     after = look_outside(trial)
     for path in sorted(before.keys() | after.keys()):
         same = after.get(path) == before.get(path)
         reported = (
             f"{where}: {path} outside now says {after.get(path, 'nothing: it is gone')[-200:]!r}"
         )
-        trial.check(promise, same, reported)
+        trial.check(guarantee, same, reported)
 
 
 def own_places(root: Path) -> list[Path]:

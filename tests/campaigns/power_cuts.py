@@ -20,7 +20,7 @@ from typing import NamedTuple
 import commonplace
 from commonplace import Store
 from commonplace.entries.blocks import parse
-from tests.campaigns.promises import (
+from tests.campaigns.guarantees import (
     ATOMIC_REPLACE,
     COMPACTION,
     DAMAGED_CACHE,
@@ -51,7 +51,7 @@ INVARIANT = (
     "Whenever the power fails: what was acknowledged is there, whole and once; a text that a "
     "person had saved and that we displaced is in the history; what was under way is old or new."
 )
-PROMISES = {
+GUARANTEES = {
     ATOMIC_REPLACE: "images of cut disks: each note is one of its versions, and can be "
     "changed again",
     DURABLE: "images of cut disks (ext4, XFS, btrfs): all that was acknowledged before the "
@@ -185,12 +185,12 @@ def compare(trial: Trial, root: Path, changes: list[Change], moment: int, case: 
     with commonplace.open(root) as store:
         store.search("note")
         compare_files(trial, store, texts, under_way, case)
-        for kind, promise in (("kept", DURABLE), ("saved", SAVES_KEPT)):
+        for kind, guarantee in (("kept", DURABLE), ("saved", SAVES_KEPT)):
             for change in acknowledged:
                 for path, version, text in getattr(change, kind):
                     found = history(store, path, version)
                     trial.check(
-                        promise, found == text, f"{case}: of {path} {version}: {found!r:.60}"
+                        guarantee, found == text, f"{case}: of {path} {version}: {found!r:.60}"
                     )
         left = [path.name for path in root.rglob(".*.swap") if path.is_file()]
         trial.check(DURABLE, not left, f"{case}: left behind: {left}")

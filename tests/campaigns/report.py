@@ -1,4 +1,4 @@
-"""Report of a run, written to `docs/reliability.md`: each of the 25 promises and its evidence."""
+"""Report of a run, written to `docs/reliability.md`: each of the 25 guarantees and its evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import commonplace
-from tests.campaigns.promises import (
+from tests.campaigns.guarantees import (
     APPENDED_ONCE,
     ATOMIC_REPLACE,
     CLOSED_SERVERS,
@@ -24,6 +24,7 @@ from tests.campaigns.promises import (
     DURABLE,
     ERRORS_REPORTED,
     FRESH_INDEX,
+    GUARANTEES,
     HOSTILE_LINES,
     HOSTILE_MARKDOWN,
     INTERRUPTIBLE,
@@ -32,7 +33,6 @@ from tests.campaigns.promises import (
     NO_LOST_UPDATE,
     PATHS_CONFINED,
     PORTABLE_NAMES,
-    PROMISES,
     RECALLED_DATA,
     REDACTION,
     SAVES_KEPT,
@@ -47,19 +47,19 @@ ROOT = Path(__file__).parents[2]
 REPORT = ROOT / "docs" / "reliability.md"
 
 WORDS = (
-    "What the files, the index and the servers promise, and the evidence: how each promise was "
-    "tested, how often, and how often it failed. A promise counts as tested only by what stands "
+    "What the files, the index and the servers guarantee, and the evidence: how each guarantee was "
+    "tested, how often, and how often it failed. A guarantee counts as tested only by what stands "
     "in its rows; where something could not be tested, a row says so and why. This page is "
     "written by `make campaign`; its words are in `tests/campaigns`.\n\n"
-    "A *check* of a campaign is one comparison of what was promised with what is there, after one "
-    "kill, error, cut, race or edit, with random moments and values; a *trial* is a seeded run "
+    "A *check* of a campaign is one comparison of what was guaranteed with what is there, after "
+    "one kill, error, cut, race or edit, with random moments and values; a *trial* is a seeded run "
     "that makes many checks. A *test* is one function of "
     "the test suite, which mostly goes through many cases."
 )
 
 
 class Suite(NamedTuple):
-    """Tests outside the campaigns that hold a promise: what they show, where, how to run them."""
+    """Tests outside the campaigns that hold a guarantee: what they show, where, how to run them."""
 
     what: str
     file: str
@@ -211,7 +211,7 @@ def counted(suite: Suite, tell: Callable[[str], None]) -> tuple[int, int]:
 
 
 def in_turn(results: list[Result]) -> list[Suite]:
-    """Return the suites, first those of promises that no campaign checks."""
+    """Return the suites, first those of guarantees that no campaign checks."""
     tried = {number for result in results for number in result.checks}
     numbers = sorted(SUITES, key=lambda number: (number in tried, number))
     return [suite for number in numbers for suite in SUITES[number]]
@@ -260,13 +260,13 @@ def rendered(
         "",
         totals(results, counts),
         "",
-        "| # | promise | how it was tested | checks | failures | by | date |",
+        "| # | guarantee | how it was tested | checks | failures | by | date |",
         "|--:|---|---|--:|--:|---|---|",
     ]
-    for number, promise in PROMISES.items():
+    for number, guarantee in GUARANTEES.items():
         rows = rows_of(number, results, counts, today)
         for position, row in enumerate(rows):
-            head = f"{number} | {promise}" if position == 0 else " | "
+            head = f"{number} | {guarantee}" if position == 0 else " | "
             lines.append(f"| {head} | {row} |")
     lines += ["", "## The invariants", ""]
     lines += [f"- `{result.campaign.name}`: {result.campaign.invariant}" for result in results]
@@ -281,18 +281,18 @@ def totals(results: list[Result], counts: dict[str, tuple[int, int]]) -> str:
     failed = sum(failed for _, failed in counts.values())
     return (
         f"**{checks:,} checks, {failures:,} failed; {tests:,} tests, {failed:,} failed.** A test "
-        "may stand in the rows of several promises."
+        "may stand in the rows of several guarantees."
     )
 
 
 def rows_of(
     number: int, results: list[Result], counts: dict[str, tuple[int, int]], today: str
 ) -> list[str]:
-    """Return the rows of one promise, each without its number and text."""
+    """Return the rows of one guarantee, each without its number and text."""
     rows: list[str] = []
     left: list[tuple[str, str]] = []
     for result in results:
-        how = result.campaign.promises.get(number)
+        how = result.campaign.guarantees.get(number)
         if how is None:
             continue
         by = f"`--only {result.campaign.name}`"

@@ -38,14 +38,14 @@ class Result:
     checks: Counter[int] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
     untested: dict[int, str] = field(default_factory=dict)
-    # of a promise and what it was: how many
+    # of a guarantee and what it was: how many
     left_out: Counter[tuple[int, str]] = field(default_factory=Counter)
     trials: int = 0
     seconds: float = 0.0
 
 
 def run_trial(campaign: Campaign, seed: int, number: int, seconds: float) -> dict[str, Any]:
-    """Run one trial; what went wrong outside all checks counts against its first promise."""
+    """Run one trial; what went wrong outside all checks counts against its first guarantee."""
     kind = campaign.kinds[number % len(campaign.kinds)]
     folder = Path(tempfile.mkdtemp(prefix="campaign-", dir=scratch_parent()))
 
@@ -73,7 +73,7 @@ def run_trial(campaign: Campaign, seed: int, number: int, seconds: float) -> dic
         if outcome["texts"] and (panics := re.findall(r"panicked at .*|memory alloc.*", stderr)):
             outcome["texts"][-1][1] += f" ({'; '.join(panics[:3])})"
         return outcome
-    first = min(campaign.promises)
+    first = min(campaign.guarantees)
     why = child.crash or ("ended without a word" if ended else f"hung for {LONGEST} seconds")
     once = {first: 1}
     return Outcome(once, once, [(first, why)], untested={}, left_out=[])._asdict()
@@ -95,7 +95,7 @@ def run(
     # a short run does not come to all kinds, and is to begin with another one each time
     numbers = count(seed % len(campaign.kinds)) if only is None else iter([only] * times)
     if campaign.missing:
-        result.untested = dict.fromkeys(campaign.promises, campaign.missing)
+        result.untested = dict.fromkeys(campaign.guarantees, campaign.missing)
         return result
     reported: Counter[tuple[int, str]] = Counter()
     for number in numbers:
@@ -109,14 +109,14 @@ def run(
         result.trials += 1
         result.checks.update({int(key): value for key, value in outcome["checks"].items()})
         result.failures.update({int(key): value for key, value in outcome["failures"].items()})
-        result.left_out.update((promise, what) for promise, what in outcome["left_out"])
+        result.left_out.update((guarantee, what) for guarantee, what in outcome["left_out"])
         result.untested |= {int(key): why for key, why in outcome["untested"].items()}
-        for promise, what in outcome["texts"]:
-            reported[promise, name] += 1
+        for guarantee, what in outcome["texts"]:
+            reported[guarantee, name] += 1
             # of one kind of failure the first few are enough
-            if reported[promise, name] <= 3:
+            if reported[guarantee, name] <= 3:
                 tell(
-                    f"FAILED {campaign.name} ({name}), promise {promise}: {what}\n"
+                    f"FAILED {campaign.name} ({name}), guarantee {guarantee}: {what}\n"
                     f"  repeat: python -m tests.campaigns --only {campaign.name} --seed {seed} "
                     f"--number {number} --times 20 --seconds {seconds:.0f}"
                 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.campaigns.promises import NO_LEAKS
+from tests.campaigns.guarantees import NO_LEAKS
 from tests.campaigns.systems import CALLS, EXPECTED_ERRORS, Program, read_everything
 from tests.campaigns.trial import Trial
 
 INVARIANT = "After a warm-up, memory, descriptors and threads stay within 5 % (and 8 MB, 2 and 2)."
-PROMISES = {
+GUARANTEES = {
     NO_LEAKS: "every call of the store and of the five systems over and over, over one folder"
 }
 # Files that grow are given a new beginning: what is measured is the program, not the folder.

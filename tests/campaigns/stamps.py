@@ -14,13 +14,13 @@ from pathlib import Path
 
 import commonplace
 from commonplace import Store
-from tests.campaigns.promises import FRESH_INDEX
+from tests.campaigns.guarantees import FRESH_INDEX
 from tests.campaigns.trial import Trial
 
 INVARIANT = (
     "However stamps and clocks are set, a search finds what stands in the files and nothing else."
 )
-PROMISES = {
+GUARANTEES = {
     FRESH_INDEX: "edits by hand of the same size under stamps set back, ahead, equal, cut "
     "to 4 ms, 1 s, 2 s",
 }

@@ -6,13 +6,13 @@ import json
 from random import Random
 
 import commonplace
-from tests.campaigns.promises import HOSTILE_LINES, TORN_LOG_END
+from tests.campaigns.guarantees import HOSTILE_LINES, TORN_LOG_END
 from tests.campaigns.trial import Trial
 
 INVARIANT = (
     "Every line that Python reads as a message is served; an append stands behind all the rest."
 )
-PROMISES = {
+GUARANTEES = {
     TORN_LOG_END: "a log cut at a random byte, with or without zeros behind it, then appended to",
     HOSTILE_LINES: "logs of good lines between hostile ones, compared with Python's json",
 }

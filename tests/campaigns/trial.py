@@ -11,12 +11,12 @@ from random import Random
 from types import ModuleType
 from typing import NamedTuple
 
-# Failures of one promise in one trial that are told in words.
+# Failures of one guarantee in one trial that are told in words.
 TOLD = 8
 
 
 class Outcome(NamedTuple):
-    """What a trial has shown of each promise: checks made, failures, and what was not tested."""
+    """What a trial has shown of each guarantee: checks made, failures, and what was not tested."""
 
     checks: dict[int, int]
     failures: dict[int, int]
@@ -48,33 +48,33 @@ class Trial:
         self.root.mkdir()
         self.outside.mkdir()
 
-    def check(self, promise: int, holds: bool, what: str) -> bool:
-        """Count one check of a promise, and a failure unless it holds; return whether it does."""
-        self.checks[promise] += 1
+    def check(self, guarantee: int, holds: bool, what: str) -> bool:
+        """Count one check of a guarantee, and a failure unless it holds; return whether it does."""
+        self.checks[guarantee] += 1
         if not holds:
-            self.fail(promise, what)
+            self.fail(guarantee, what)
         return holds
 
-    def count(self, promise: int, checks: int) -> None:
+    def count(self, guarantee: int, checks: int) -> None:
         """Count checks that are made together."""
-        self.checks[promise] += checks
+        self.checks[guarantee] += checks
 
-    def fail(self, promise: int, what: str) -> None:
+    def fail(self, guarantee: int, what: str) -> None:
         """Count a failure of a check that was counted."""
-        self.failures[promise] += 1
-        if sum(number == promise for number, _ in self.texts) < TOLD:
-            self.texts.append((promise, what))
+        self.failures[guarantee] += 1
+        if sum(number == guarantee for number, _ in self.texts) < TOLD:
+            self.texts.append((guarantee, what))
 
-    def skip(self, promise: int, reason: str) -> None:
-        """Say that a promise cannot be tested in this way on this machine, and why."""
-        self.untested[promise] = reason
+    def skip(self, guarantee: int, reason: str) -> None:
+        """Say that a guarantee cannot be tested in this way on this machine, and why."""
+        self.untested[guarantee] = reason
 
-    def leave_out(self, promise: int, what: str) -> None:
-        """Count something that shows neither that a promise holds nor that it fails.
+    def leave_out(self, guarantee: int, what: str) -> None:
+        """Count something that shows neither that a guarantee holds nor that it fails.
 
         `what` names the kind of thing and why, in the plural: it is told with its number.
         """
-        self.left_out.append((promise, what))
+        self.left_out.append((guarantee, what))
 
     def is_time(self) -> bool:
         """Return whether there is time left for more of the same; the first call begins it."""
@@ -91,16 +91,16 @@ Kind = Callable[[Trial], None]
 
 
 class Campaign(NamedTuple):
-    """A module of this folder: its invariant, how it checks each promise, and its kinds of trials.
+    """A module of this folder: its invariant, how it checks each guarantee, its kinds of trials.
 
-    The module has `INVARIANT` (one sentence), `PROMISES` (a promise → how it is tested here) and
+    The module has `INVARIANT` (one sentence), `GUARANTEES` (a guarantee → how it is tested here),
     `KINDS` (functions of a `Trial`, run in turn); it may have `missing()`, which returns why
     it cannot run on this machine.
     """
 
     name: str
     invariant: str
-    promises: dict[int, str]
+    guarantees: dict[int, str]
     kinds: Sequence[Kind]
     missing: str | None
 
@@ -108,7 +108,7 @@ class Campaign(NamedTuple):
     def of(cls, module: ModuleType) -> Campaign:
         missing: Callable[[], str | None] = getattr(module, "missing", lambda: None)
         name = module.__name__.rpartition(".")[2]
-        return cls(name, module.INVARIANT, module.PROMISES, module.KINDS, missing())
+        return cls(name, module.INVARIANT, module.GUARANTEES, module.KINDS, missing())
 
 
 def scratch_parent() -> Path | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import commonplace
 from tests.campaigns.children import Child, SharedLog
-from tests.campaigns.promises import SAVES_KEPT
+from tests.campaigns.guarantees import SAVES_KEPT
 from tests.campaigns.systems import CALLS, EXPECTED_ERRORS, Program, read_everything
 from tests.campaigns.trial import Trial
 

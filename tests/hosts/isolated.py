@@ -23,7 +23,7 @@ from pathlib import Path
 from tests.hosts.model_server import ModelServer, ToolCall
 
 SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 0x1
-PATIENCE = 60.0
+RUN_TIMEOUT = 60.0
 
 
 def bring_loopback_up() -> None:
@@ -54,7 +54,7 @@ def run(answer: str, requests: Path, command: list[str]) -> int:
                 process.stdin.flush()
             wait_for_text(Path(environment["HOME"]), kill_at)
             os.killpg(process.pid, signal.SIGKILL)
-        return process.wait(PATIENCE)
+        return process.wait(RUN_TIMEOUT)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -62,7 +62,7 @@ def run(answer: str, requests: Path, command: list[str]) -> int:
 
 def wait_for_text(home: Path, text: str) -> None:
     """Wait until a transcript of a host holds a text."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + RUN_TIMEOUT
     while time.monotonic() < deadline:
         if any(text.encode() in path.read_bytes() for path in home.glob(".c*/**/*.jsonl")):
             return

@@ -15,12 +15,12 @@ class Agent(Home):
     name: str
     program: str
 
-    def wire(self) -> None:
-        """Wire it by its settings."""
+    def connect(self) -> None:
+        """Connect it by its settings."""
         self.commonplace("install", self.name)
 
     def add_plugin(self, folder: Path) -> None:
-        """Wire it by a plugin, from the catalogue in a folder."""
+        """Connect it by a plugin, from the catalogue in a folder."""
         raise NotImplementedError
 
     def command(self, prompt: str) -> list[str]:
@@ -57,7 +57,7 @@ class Claude(Agent):
         return [self.program, "-p", prompt, "--output-format", "json", *allowed]
 
     def add_plugin(self, folder: Path) -> None:
-        """Wire it by a plugin, from the catalogue in a folder."""
+        """Connect it by a plugin, from the catalogue in a folder."""
         for checked in (folder, folder / "plugin"):
             self.call(self.program, "plugin", "validate", "--strict", str(checked))
         self.call(self.program, "plugin", "marketplace", "add", str(folder))
@@ -81,7 +81,7 @@ class Codex(Agent):
         super().__init__(folder, {"MODEL_KEY": "none"})
 
     def add_plugin(self, folder: Path) -> None:
-        """Wire it by a plugin, from the catalogue in a folder."""
+        """Connect it by a plugin, from the catalogue in a folder."""
         self.call(self.program, "plugin", "marketplace", "add", str(folder))
         self.call(self.program, "plugin", "add", "commonplace@commonplace")
 

@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / "target" / "opensearch"
 OLDEST_JAVA = 21
 KNN = "org.opensearch.knn.plugin.KNNPlugin"
-PATIENCE = 1800.0
+READY_TIMEOUT = 1800.0
 """Seconds to wait for a cluster: 5 to 9 where it is quiet, 4 minutes were seen at a load of 28."""
 
 
@@ -114,7 +114,7 @@ class Cluster:
     ) -> None:
         """Wait until so many nodes are there, and the cluster is in one of these states."""
         wanted = len(self.nodes) if nodes is None else nodes
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + READY_TIMEOUT
         told: Any = None
         while time.monotonic() < deadline:
             with suppress(OSError, urllib.error.URLError, ValueError):
@@ -126,7 +126,7 @@ class Cluster:
                     tail = (node.home / "node.log").read_text(errors="replace")[-2000:]
                     raise RuntimeError(f"{node.name} ended by itself:\n{tail}")
             time.sleep(0.2)
-        raise RuntimeError(f"the cluster is not ready after {PATIENCE:g} s: {told}")
+        raise RuntimeError(f"the cluster is not ready after {READY_TIMEOUT:g} s: {told}")
 
 
 def java() -> str:

@@ -17,7 +17,7 @@ from commonplace.service.tokens import Grant
 from commonplace.service.vector_field import VectorField
 
 Json = dict[str, Any]
-PATIENCE = 600.0
+FRESHNESS_TIMEOUT = 600.0
 """Seconds until what was written has to be found."""
 
 
@@ -82,7 +82,7 @@ class Tenants:
 
     def search(self, tenant: str, query: str, **body: Any) -> Json:
         """Return the answer of a search, which is not stale."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + FRESHNESS_TIMEOUT
         answer = self.call(tenant, "search", query=query, **body)
         # a busy machine may take longer than a search waits
         while answer["freshness"] == "stale" and "fresh" in body and time.monotonic() < deadline:

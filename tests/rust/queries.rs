@@ -420,7 +420,7 @@ const OWN_CASES: &str = r#"[
 fn hostile_queries() {
     let (memory, store) = world();
     for case in hostile::cases(&["query"], OWN_CASES) {
-        // no string, or no text: the border refuses it
+        // no string, or no text: the Python bindings refuse it
         let Some(query) = case.value else { continue };
         if case.kind == "query" && query.starts_with("py:") {
             continue;

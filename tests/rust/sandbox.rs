@@ -136,7 +136,7 @@ fn verdict<T>(result: &Result<T>) -> String {
 /// Runs one case; `None` when the case does not apply here.
 fn run_case(case: &Case, world: &World) -> Option<String> {
     let Some(value) = case.value.as_deref() else {
-        // Not a Rust string: the border refuses it. On disk it is a walk's concern.
+        // Not a Rust string: the Python bindings refuse it. On disk it is a walk's concern.
         if case.expect == "skip" {
             return Some(walk_skips(world));
         }

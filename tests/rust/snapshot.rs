@@ -234,7 +234,7 @@ fn damage_is_seen() {
         (Vec::new(), "cut short"),
         (longer(&bytes), "cut short"),
         (newer(bytes.clone()), "another version"),
-        (vec![0; 4096], "no index of ours"),
+        (vec![0; 4096], "not an index of commonplace"),
         ([&bytes[..500], &[!bytes[500]], &bytes[501..]].concat(), "damaged"),
         (lost_pages(&bytes), "damaged"),
     ] {

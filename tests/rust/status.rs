@@ -23,10 +23,10 @@ fn bad_lines_and_conflict_markers_are_counted_and_named() {
         let expected = [
             "merged.md#L6: the first of 3 conflict markers of git; keep the text that is right and \
              delete them",
-            "s/garbage.jsonl#L3: the first of 2 lines that are no JSON and are not searched; mend \
-             or delete them",
-            "s/merged.jsonl#L2: the first of 3 lines that are no JSON, 3 of them conflict markers \
-             of git; delete those and keep the messages between them",
+            "s/garbage.jsonl#L3: the first of 2 lines that are not valid JSON and not searched; \
+             fix or delete them",
+            "s/merged.jsonl#L2: the first of 3 lines that are not valid JSON, 3 of them conflict \
+             markers of git; delete those and keep the messages between them",
         ];
         let check = |store: &commonplace_core::store::Store| {
             let status = store.status(&|| false).unwrap();

@@ -19,7 +19,7 @@ class AnthropicChat:
     them. Extended thinking is not passed back, so leave it off.
 
     Args:
-        client: `anthropic.Anthropic(…)`, or one of its kin for other clouds.
+        client: `anthropic.Anthropic(…)`, or its client for Bedrock or Vertex.
         model: The name of the model.
         options: Further arguments of `client.messages.create`, such as `temperature`.
     """

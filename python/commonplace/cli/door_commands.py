@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def hook(opening: RootOptions, host: str, *, in_project: bool, min_confidence: float | None) -> int:
     """Answer a hook of an agent program: its JSON on stdin, the answer on stdout.
 
-    `commonplace install HOST` wires it. The exit code is always 0, so the program goes on after
+    `commonplace install HOST` connects it. The exit code is always 0, so the program goes on after
     an error. The error is on stderr and in .commonplace/hooks/errors.jsonl; doctor shows it.
     """
     try:
@@ -73,7 +73,7 @@ def install(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Wire an agent program to this memory: keep its sessions, recall what fits.
+    """Connect an agent program to this memory: keep its sessions, recall what fits.
 
     Entries are added to the settings of the program. The rest of the settings stays as it is, and
     a copy of the old file is kept beside it. A second install changes nothing; uninstall removes
@@ -96,7 +96,7 @@ def install(
     for file in files:
         # one that is broken is refused before anything is changed
         file.with_entries()
-    # so that hooks find it, and nothing is wired to a place that cannot be
+    # so that hooks find it, and nothing is connected to a place that cannot be
     with open_store(opening.root or project or memory_root(None)) as store:
         HookLog(store).create()
     memory = str(Path(memory_root(opening.root, str(project) if project else None)).absolute())
@@ -105,7 +105,7 @@ def install(
         print_message(f"{other} has another MCP server called commonplace, which stays")
     if as_json:
         return _emit_changed(changed, memory=memory)
-    _say_changed(changed, f"wired {found.title} in", f"{found.title} is wired already")
+    _say_changed(changed, f"connected {found.title} in", f"{found.title} is connected already")
     printer().line(f"the memory is in {memory}")
     if found.settings.advice:
         printer().line(found.settings.advice)
@@ -129,7 +129,7 @@ def uninstall(
     changed = [file for file in files if file.uninstall()]
     if as_json:
         return _emit_changed(changed)
-    _say_changed(changed, "removed commonplace from", f"{found.title} is not wired")
+    _say_changed(changed, "removed commonplace from", f"{found.title} is not connected")
     return FOUND
 
 
@@ -211,10 +211,10 @@ def _host(name: str) -> Host:
 
 @command(JSON)
 def doctor(opening: RootOptions, *, as_json: bool) -> int:
-    """Try the hooks of each wired agent program, and show recent failures.
+    """Try the hooks of each connected agent program, and show recent failures.
 
     It looks at the settings of the user and of the current folder. Exit code 1: nothing is
-    wired; 2: something does not work.
+    connected; 2: something does not work.
     """
     from pathlib import Path
 
@@ -228,13 +228,13 @@ def doctor(opening: RootOptions, *, as_json: bool) -> int:
         emit({"hosts": [_finding(one) for one in found], "errors": errors})
     else:
         # of a project only what is there: hardly any has settings of its own
-        for one in [one for one in found if one.wired or one.problem or not one.in_project]:
+        for one in [one for one in found if one.connected or one.problem or not one.in_project]:
             printer().line(f"{one.host.name:12} {one.place}  {one.problem or one.detail}")
         for error in errors:
             printer().line(f"{error.get('time')}  {error.get('host')}: {error.get('error')}")
     if any(one.problem for one in found):
         return ERROR
-    return FOUND if any(one.wired for one in found) else NOTHING
+    return FOUND if any(one.connected for one in found) else NOTHING
 
 
 def _last_errors(opening: RootOptions) -> list[dict[str, Any]]:
@@ -255,7 +255,7 @@ def _finding(one: Finding) -> dict[str, Any]:
     return {
         "host": one.host.name,
         "settings": str(one.place),
-        "wired": one.wired,
+        "connected": one.connected,
         "problem": one.problem,
         "detail": one.detail,
     }
@@ -280,7 +280,7 @@ def log(opening: RootOptions, *, limit: int | None, as_json: bool) -> int:
             _print_entry(entry)
     if not entries:
         print_message(
-            f"no hook has injected from {root}; commonplace install wires an agent program"
+            f"no hook has injected from {root}; commonplace install connects an agent program"
         )
     return FOUND if entries else NOTHING
 
@@ -317,7 +317,8 @@ def plugin(
     from commonplace.doors.plugins import FORMS, RECALLING, write_plugin
 
     if form not in FORMS:
-        raise UsageError(f"there is no plugin for {form!r}; {', '.join(FORMS)} are there")
+        known = f"{', '.join(FORMS[:-1])} or {FORMS[-1]}"
+        raise UsageError(f"unknown plugin form {form!r}; use {known}")
     if min_confidence is not None and form not in RECALLING:
         raise UsageError(f"--min-confidence is for what a prompt gets; from {form} it gets nothing")
     write_plugin(form, folder, with_mcp=True, min_confidence=min_confidence)

@@ -1,4 +1,4 @@
-"""Commands that hand a memory to other programs, and take theirs: export, import-okf."""
+"""Commands `export` and `import-okf`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def export(
     Nothing is lost: import-okf reads the bundle back, import the export.
     """
     if form not in options.EXPORT_FORMS:
-        known = ", ".join(options.EXPORT_FORMS)
-        raise UsageError(f"there is no export {form!r}; {known} are there")
+        known = " or ".join(options.EXPORT_FORMS)
+        raise UsageError(f"unknown export form {form!r}; use {known}")
     with opened(opening) as store:
         if form == "okf":
             from commonplace.doors.okf import export_bundle

@@ -94,10 +94,11 @@ def _maker(system: str) -> Callable[[Store], object]:
     """Return what makes the memory system of this name, with its id if it has one."""
     from inspect import signature
 
-    from commonplace.memories import find_system
+    from commonplace.memories import find_system, system_names
 
     name, _, own = system.partition(":")
-    kind = find_system(name)
+    # commands are called with hyphens; a system of another package may have them in its own name
+    kind = find_system(name if name in system_names() else name.replace("-", "_"))
     parameters = [*signature(kind).parameters.values()][1:]
     needed = [
         one.name

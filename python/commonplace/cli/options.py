@@ -38,7 +38,7 @@ def share(text: str) -> float:
         value = -1.0
     if 0 <= value <= 1:
         return value
-    raise ValueError(f"{text!r} is no number from 0 to 1")
+    raise ValueError(f"{text!r} is not a number from 0 to 1")
 
 
 def excluded(text: str) -> tuple[str, int, int]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from commonplace.store import Store
 
 # Seconds that a search makes vectors for, before it goes by those that there are
-PATIENCE = 2.0
+VECTORS_TIMEOUT = 2.0
 
 
 @command(
@@ -61,7 +61,7 @@ def search(
         asked = " ".join(query)
         hits: Hits | HybridHits
         if meaning:
-            _make_vectors(store, PATIENCE)
+            _make_vectors(store, VECTORS_TIMEOUT)
             hits = store.search(
                 asked, limit, unit=unit, meaning=True, filter=wanted, archive=archive
             )
@@ -277,7 +277,7 @@ def explain(
         if meaning:
             from commonplace.adapters.meaning import search_by_meaning
 
-            _make_vectors(store, PATIENCE)
+            _make_vectors(store, VECTORS_TIMEOUT)
             text = search_by_meaning(store).explain(query, citation)
         else:
             text = store.explain(query, citation)

@@ -23,7 +23,8 @@ ACTION = argument(
     nargs="*",
     metavar="ACTION",
     help="Nothing: serve. Or `token new`, `token list`, `token revoke ID`, `rebuild` (compare the "
-    "files of all tenants, or of --tenant, with the index), `reindex` (make the index anew).",
+    "files of all tenants, or of --tenant, with the index), `reindex` (rebuild the index from all "
+    "files).",
 )
 ENGINE = argument(
     "--engine",
@@ -232,7 +233,7 @@ def _token(
 
 
 def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *, anew: bool) -> int:
-    """Compare files with the index, or make the index anew beside the one that serves."""
+    """Compare files with the index, or rebuild it from all files beside the one that serves."""
     from commonplace.service.reindex import reindex
     from commonplace.service.tokens import tenant_key
 

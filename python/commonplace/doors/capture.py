@@ -1,4 +1,4 @@
-"""Transcripts of a host on disk: which of them there is something to import from."""
+"""Transcripts on disk to import for a host: that of a session, and the newest beside it."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _Result = TypeVar("_Result")
 class NoteBackend(BackendProtocol):
     """A backend: `create_deep_agent(model, backend=NoteBackend(store), memory=["/AGENTS.md"])`.
 
-    Each call has an asynchronous twin, which runs in a thread. What the store refuses is the error
+    Each call has an async version, which runs in a thread. What the store refuses is the error
     of a result, which the model reads.
 
     Args:

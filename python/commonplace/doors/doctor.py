@@ -1,4 +1,4 @@
-"""Check of wired hosts: run each hook and MCP server as its host would, and time the answer."""
+"""Check of connected hosts: run each hook and MCP server as its host would, and time the answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commonplace.doors.mcp_entries import installed_server
 from commonplace.doors.opencode_plugin import plugin_command
 from commonplace.doors.settings_file import read_settings
 
-PATIENCE = 10.0
+HOST_TIMEOUT = 10.0
 """Seconds after which a host would have given up."""
 
 
@@ -28,9 +28,9 @@ class Finding:
     in_project = False
 
     def __init__(
-        self, host: Host, place: Path, *, wired: bool, problem: str = "", detail: str = ""
+        self, host: Host, place: Path, *, connected: bool, problem: str = "", detail: str = ""
     ) -> None:
-        self.host, self.place, self.wired = host, place, wired
+        self.host, self.place, self.connected = host, place, connected
         self.problem, self.detail = problem, detail
 
 
@@ -52,18 +52,18 @@ def _check(host: Host, project: Path | None) -> list[Finding]:
     except (ValueError, OSError) as error:
         # the same file may have been looked at for hooks
         if not any(one.place == path for one in found):
-            found.append(Finding(host, path, wired=False, problem=str(error)))
+            found.append(Finding(host, path, connected=False, problem=str(error)))
         return found
     if server and project and not _is_as_installed(server):
-        found.append(Finding(host, path, wired=True, problem=_not_run(server)))
+        found.append(Finding(host, path, connected=True, problem=_not_run(server)))
     elif server:
         problem, detail = _check_server(server, project)
-        found.append(Finding(host, path, wired=True, problem=problem, detail=detail))
+        found.append(Finding(host, path, connected=True, problem=problem, detail=detail))
     elif other_server(host, project):
         detail = "another MCP server is called commonplace here; it was not tried"
-        found.append(Finding(host, path, wired=False, detail=detail))
+        found.append(Finding(host, path, connected=False, detail=detail))
     elif not found:
-        found.append(Finding(host, path, wired=False, detail="not wired"))
+        found.append(Finding(host, path, connected=False, detail="not connected"))
     return found
 
 
@@ -74,18 +74,18 @@ def _check_hooks(host: Host, project: Path | None) -> Finding:
         is_plugin = file.path.suffix == ".js"
         commands = (plugin_command if is_plugin else installed_commands)(host, text)
     except (ValueError, OSError) as error:
-        return Finding(host, file.path, wired=False, problem=str(error))
+        return Finding(host, file.path, connected=False, problem=str(error))
     if not commands:
-        return Finding(host, file.path, wired=False, detail="not wired")
+        return Finding(host, file.path, connected=False, detail="not connected")
     if len(commands) > 1:
-        problem = f"it is wired {len(commands)} times: uninstall it, and install it again"
-        return Finding(host, file.path, wired=True, problem=problem)
+        problem = f"it is connected {len(commands)} times: uninstall it, and install it again"
+        return Finding(host, file.path, connected=True, problem=problem)
     if project and not _is_as_installed(commands[0]):
-        return Finding(host, file.path, wired=True, problem=_not_run(commands[0]))
+        return Finding(host, file.path, connected=True, problem=_not_run(commands[0]))
     problem, detail = _check_hook(host, commands[0], project)
     if not is_plugin and (left := events_without_hook(host, text)):
         detail += f"; not called at {', '.join(left)}, which `commonplace install` adds"
-    return Finding(host, file.path, wired=True, problem=problem, detail=detail)
+    return Finding(host, file.path, connected=True, problem=problem, detail=detail)
 
 
 def _is_as_installed(command: str | list[str]) -> bool:
@@ -147,11 +147,11 @@ def _check_provider(host: Host) -> Finding:
     try:
         chosen = provider_of(read_settings(place) or "")
     except (ValueError, OSError) as error:
-        return Finding(host, place, wired=False, problem=str(error))
+        return Finding(host, place, connected=False, problem=str(error))
     if chosen != NAME:
         is_left = read_settings(own / FOLDER / "plugin.yaml") is not None
-        detail = f"not wired: memory.provider is {chosen!r}" if is_left else "not wired"
-        return Finding(host, place, wired=False, detail=detail)
+        detail = f"not connected: memory.provider is {chosen!r}" if is_left else "not connected"
+        return Finding(host, place, connected=False, detail=detail)
     problem, out, milliseconds = _run(["hermes", "memory", "status"], [], None)
     detail = f"Hermes has it as its memory, and says so in {milliseconds} ms"
     if b"available \xe2\x9c\x93" in out:
@@ -160,7 +160,7 @@ def _check_provider(host: Host) -> Finding:
         problem = "Hermes cannot use the plugin: pip install commonplace in its environment"
     else:
         problem = f"`hermes memory status`: {problem or 'it says nothing'}"
-    return Finding(host, place, wired=True, problem=problem, detail=detail)
+    return Finding(host, place, connected=True, problem=problem, detail=detail)
 
 
 def _lists_tools(answer: dict[str, Any]) -> bool:
@@ -180,14 +180,14 @@ def _run(
             shell=isinstance(command, str),
             input="".join(f"{json.dumps(line)}\n" for line in lines).encode(),
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=HOST_TIMEOUT,
             check=False,
             cwd=project,
             # a host that a desktop has started knows little of the shell of its user
             env={name: os.environ[name] for name in _KNOWN if name in os.environ},
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {PATIENCE:g} s", b"", int(PATIENCE * 1000)
+        return f"no answer within {HOST_TIMEOUT:g} s", b"", int(HOST_TIMEOUT * 1000)
     except OSError as error:
         return f"it does not start: {error.strerror}", b"", 0
     milliseconds = int((time.monotonic() - before) * 1000)

@@ -52,7 +52,7 @@ def plugin_texts(root: str | None = None, min_confidence: float | None = None) -
 def hermes_files(
     folder: Path, root: str | None, min_confidence: float | None = None
 ) -> list[SettingsFile]:
-    """Return the files that wire Hermes.
+    """Return the files that connect Hermes.
 
     Args:
         folder: Its home.

@@ -1,4 +1,4 @@
-"""Candidates of an injection: what matters to every session, and what fits a prompt.
+"""Candidates for injection: last sessions and notes at session start, hits for a prompt.
 
 `commonplace.entries.injection` is imported where there is something to inject: most prompts are
 answered without it, and sooner.

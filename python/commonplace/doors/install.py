@@ -47,7 +47,7 @@ def installed_files(
     with_mcp: bool,
     min_confidence: float | None = None,
 ) -> list[SettingsFile]:
-    """Return the files that wire a host.
+    """Return the files that connect a host.
 
     Args:
         host: The host.

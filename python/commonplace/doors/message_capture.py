@@ -1,4 +1,4 @@
-"""Messages that hooks are told one by one, by a host whose transcripts cannot be read."""
+"""Messages captured from hook payloads, for hosts without readable transcripts."""
 
 from __future__ import annotations
 

@@ -8,14 +8,14 @@ import { join } from "node:path"
 const COMMAND = []
 const DATA = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share")
 const FOLDER = join(DATA, "opencode", "commonplace")
-const PATIENCE = 10_000
+const HOOK_TIMEOUT = 10_000
 
 // Gives the hook an event. Whatever goes wrong, opencode goes on.
 function call(event) {
   return new Promise((resolve) => {
     let out = ""
     let wrong = ""
-    const child = spawn(COMMAND[0], COMMAND.slice(1), { timeout: PATIENCE })
+    const child = spawn(COMMAND[0], COMMAND.slice(1), { timeout: HOOK_TIMEOUT })
     child.on("error", () => resolve({ context: "", done: false }))
     child.stdin.on("error", () => {})
     child.stdout.setEncoding("utf8").on("data", (data) => (out += data))
@@ -86,7 +86,7 @@ export const Commonplace = async ({ client, directory }) => {
   return {
     // opencode does not wait for what an event began, but for this; not for ever
     dispose: async () => {
-      const late = new Promise((resolve) => setTimeout(resolve, PATIENCE).unref())
+      const late = new Promise((resolve) => setTimeout(resolve, HOOK_TIMEOUT).unref())
       await Promise.race([Promise.all(running), late])
     },
     "chat.message": async ({ sessionID }, output) => {

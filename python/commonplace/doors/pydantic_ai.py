@@ -263,7 +263,7 @@ class NoteStore:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep other threads and processes from changing anything here."""
-        with self._turn, self._side.locked(_LOCK, patience=30.0):
+        with self._turn, self._side.locked(_LOCK, timeout=30.0):
             yield
 
 

@@ -77,8 +77,8 @@ class SettingsFile:
         try:
             left = self.drop(now)
             # what ours were then does not matter: without them both are the same
-            is_wired = left != now
-            return before if is_wired and left == self.drop(self.add(before or "")) else left
+            is_connected = left != now
+            return before if is_connected and left == self.drop(self.add(before or "")) else left
         except ValueError as error:
             raise self._broken(error) from None
 
@@ -137,7 +137,7 @@ class SettingsFile:
         _replace(self._target, text, like=self._target)
 
     def _broken(self, error: ValueError) -> FormatError:
-        return FormatError(f"{self.path}: {error}; mend the file, nothing was changed")
+        return FormatError(f"{self.path}: {error}; fix the file; nothing was changed")
 
 
 class OwnFile(SettingsFile):
@@ -182,7 +182,7 @@ def read_settings(path: Path) -> str | None:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode().split("\n")
         place = f"line {len(before)}, column {len(before[-1]) + 1}"
-        told = f"{path}: {place}: it is not UTF-8; mend the file, nothing was changed"
+        told = f"{path}: {place}: it is not UTF-8; fix the file; nothing was changed"
         raise FormatError(told) from None
 
 

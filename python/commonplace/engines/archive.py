@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import ArchiveRows, best_first, by_context
-from commonplace.engines.archive_index import PATIENCE, ArchiveIndex, Row
+from commonplace.engines.archive_index import LOCK_TIMEOUT, ArchiveIndex, Row
 from commonplace.engines.archive_list import FOLDER, ArchiveList
 from commonplace.engines.archive_queries import WINDOW, ArchiveQueries
 from commonplace.engines.protocol import EngineStats
@@ -243,7 +243,7 @@ class ArchiveEngine:
             # the index of the store would have to make room in the middle of a search
             return
         try:
-            self._begin(patience=0.0)
+            self._begin(timeout=0.0)
         except (Busy, MemoryLimit):
             return
         except StorageError as error:
@@ -293,11 +293,11 @@ class ArchiveEngine:
         """Open the index; say whether it has the rows that are in the list."""
         return self._list.is_of_version and self._index.open(self._list.documents)
 
-    def _begin(self, patience: float = PATIENCE, *, rebuild: bool = False) -> None:
+    def _begin(self, timeout: float = LOCK_TIMEOUT, *, rebuild: bool = False) -> None:
         """Take the writer, and the lock of the archive, for the time until the commit."""
         if self._index.is_written:
             return
-        self._lock = self._side.locked("lock", patience)
+        self._lock = self._side.locked("lock", timeout)
         self._lock.__enter__()
         try:
             self._read_list()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 INSTALL = "pip install 'commonplace[archive]'"
-PATIENCE = 30.0
+LOCK_TIMEOUT = 30.0
 """Seconds to wait for another process that changes the archive."""
 # Bytes that tantivy may hold before it writes a segment: few, for they are no part of memory_limit;
 # and where the system limits memory, the least that tantivy takes
@@ -156,7 +156,7 @@ class ArchiveIndex:
             MemoryLimit: The system leaves too little memory to this process.
         """
         heap = _heap(release)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + LOCK_TIMEOUT
         while self._writer is None:
             try:
                 # one thread: so the rows of a file follow each other, which makes them small

@@ -45,7 +45,7 @@ def compaction_lock(store: Store) -> Iterator[None]:
     if own in held:
         yield
         return
-    with store.side_files().locked("compaction.lock", patience=60.0):
+    with store.side_files().locked("compaction.lock", timeout=60.0):
         held.add(own)
         try:
             yield

@@ -18,7 +18,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.service.answers import answer, refusal, told_refusal
 from commonplace.service.call_table import CALLS, openapi
 from commonplace.service.calls import Caller
-from commonplace.service.gate import BODY_PATIENCE, LARGEST_BODY, Gate
+from commonplace.service.gate import BODY_TIMEOUT, LARGEST_BODY, Gate
 from commonplace.service.mcp import GRANT, mcp_app
 from commonplace.service.process import Process
 
@@ -44,18 +44,18 @@ THREADS = 64
 
 
 def application(
-    process: Process, *, largest: int = LARGEST_BODY, patience: float = BODY_PATIENCE
+    process: Process, *, largest: int = LARGEST_BODY, timeout: float = BODY_TIMEOUT
 ) -> ASGIApp:
     """Return the service as an ASGI application.
 
     Args:
         process: What it is made of, started.
         largest: Bytes of a request.
-        patience: Seconds in which the body of a request has to be there.
+        timeout: Seconds in which the body of a request has to be there.
     """
     names = frozenset(CALLS) | {"mcp", "healthz", "metrics", "openapi.json"}
     inner = _Routes(process).app
-    return Gate(inner, process.tokens, process.limits, process.metrics, names, largest, patience)
+    return Gate(inner, process.tokens, process.limits, process.metrics, names, largest, timeout)
 
 
 def run(process: Process, listener: socket.socket, largest: int = LARGEST_BODY) -> None:

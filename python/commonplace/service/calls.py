@@ -19,7 +19,7 @@ from commonplace.service.tokens import Grant
 
 LONGEST_ANSWER = 4 << 20
 """Bytes of a file that is read at once."""
-PATIENCE = 1.0
+FRESHNESS_TIMEOUT = 1.0
 """Seconds for which a search waits for a write that it has to see."""
 Answer = dict[str, Any]
 
@@ -55,14 +55,14 @@ class Service:
         with noted, self.stores.changing(tenant, path):
             yield
 
-    def sees(self, tenant: str, paths: list[str], patience: float = PATIENCE) -> bool:
+    def sees(self, tenant: str, paths: list[str], timeout: float = FRESHNESS_TIMEOUT) -> bool:
         """Wait until searches see files as they are now; say whether they do in time."""
         if not paths:
             return True
         if self.changes is None:
             with self.stores.of(tenant, now=True):
                 return True
-        return self.changes.see(tenant, paths, patience)
+        return self.changes.see(tenant, paths, timeout)
 
 
 def search(service: Service, caller: Caller, request: ask.SearchRequest) -> Answer:

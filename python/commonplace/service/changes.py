@@ -108,19 +108,19 @@ class Changes:
         self._tenants.put(Pending(tenant, None))
 
     def restore(self) -> None:
-        """Make the index anew, and have all tenants indexed, in the background."""
+        """Rebuild the index from all files of all tenants, in the background."""
         self._tenants.put(Pending(EVERYBODY, None))
 
-    def see(self, tenant: str, paths: list[str], patience: float) -> bool:
+    def see(self, tenant: str, paths: list[str], timeout: float) -> bool:
         """Wait until searches see these files as they are now; say whether they do in time."""
         try:
-            return self._see(tenant, paths, patience)
+            return self._see(tenant, paths, timeout)
         except IndexMissing:
             self.restore()
             raise
 
-    def _see(self, tenant: str, paths: list[str], patience: float) -> bool:
-        deadline = time.monotonic() + patience
+    def _see(self, tenant: str, paths: list[str], timeout: float) -> bool:
+        deadline = time.monotonic() + timeout
         with self._stores.of(tenant, now=True) as store:
             while True:
                 versions = {path: store.file_version(path) for path in paths}

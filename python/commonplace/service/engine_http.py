@@ -66,13 +66,13 @@ class EngineHttp:
         why = ""
         deadline = time.monotonic() + self.timeout
         # a node that hangs leaves time to ask another one
-        patience = self.timeout / min(len(self._urls), 2)
+        read_timeout = self.timeout / min(len(self._urls), 2)
         attempts = max(ATTEMPTS, len(self._urls))
         for attempt in range(attempts):
             if (left := deadline - time.monotonic()) <= 0:
                 break
             url = self._urls[self._node % len(self._urls)]
-            waits = urllib3.Timeout(connect=min(1.0, left), read=min(patience, left))
+            waits = urllib3.Timeout(connect=min(1.0, left), read=min(read_timeout, left))
             headers = {"content-type": kind}
             try:
                 answer = self._pool.request(

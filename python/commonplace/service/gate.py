@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 4 << 20
-BODY_PATIENCE = 20.0
+BODY_TIMEOUT = 20.0
 """Seconds in which a body has to be there."""
 MOST_WAITING = 64
 """Requests of one token that wait for its check: what comes beyond them waits for no thread."""
@@ -47,7 +47,7 @@ class Gate:
         metrics: Where requests are counted.
         calls: Names by which requests are counted; whatever else is asked is `other`.
         largest: Bytes of a body.
-        patience: Seconds in which it has to be there.
+        timeout: Seconds in which it has to be there.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Gate:
         metrics: Metrics,
         calls: frozenset[str],
         largest: int = LARGEST_BODY,
-        patience: float = BODY_PATIENCE,
+        timeout: float = BODY_TIMEOUT,
     ) -> None:
         self._app, self._tokens, self._limits = app, tokens, limits
         self._metrics, self._calls = metrics, calls
-        self._largest, self._patience = largest, patience
+        self._largest, self._timeout = largest, timeout
         self._waiting: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,7 +97,7 @@ class Gate:
                 body = await self._body(scope, receive)
                 told["received"] = len(body)
             except TimeoutError:
-                slow = told_refusal(408, "slow", f"the body took over {self._patience:g} s")
+                slow = told_refusal(408, "slow", f"the body took over {self._timeout:g} s")
                 return await slow(scope, receive, send)
             except TooLarge:
                 large = f"a request has at most {self._largest} bytes"
@@ -137,7 +137,7 @@ class Gate:
             raise TooLarge
         parts: list[bytes] = []
         size = 0
-        with anyio.fail_after(self._patience):
+        with anyio.fail_after(self._timeout):
             while True:
                 message = await receive()
                 part = message.get("body", b"")

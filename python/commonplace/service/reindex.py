@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def reindex(engine: OpenSearch, stores: Stores, embedder: Embedder | None = None) -> list[str]:
-    """Make the index anew in the form of this version, and return the tenants.
+    """Rebuild the index from all files, in the form of this version; return the tenants.
 
     Processes of this version or the one before search and write meanwhile. What they change is
     compared three times: beside, once more, for the first time may have taken hours, and after the

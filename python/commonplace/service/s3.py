@@ -20,7 +20,7 @@ from obstore.store import S3Store
 from commonplace.errors import InvalidArgument
 from commonplace.service.objects import ObjectsUnavailable, checked_name
 
-PATIENCE = timedelta(seconds=10)
+REQUEST_TIMEOUT = timedelta(seconds=10)
 """How long one request may take, and all attempts of it together."""
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 Found = TypeVar("Found")
@@ -43,14 +43,14 @@ class S3Objects:
             self._store = S3Store.from_url(
                 url,
                 client_options={
-                    "timeout": PATIENCE,
+                    "timeout": REQUEST_TIMEOUT,
                     "connect_timeout": timedelta(seconds=2),
                     # whoever names such an endpoint means it
                     "allow_http": any(
                         os.environ.get(name, "").startswith("http:") for name in ENDPOINTS
                     ),
                 },
-                retry_config={"max_retries": 3, "retry_timeout": PATIENCE},
+                retry_config={"max_retries": 3, "retry_timeout": REQUEST_TIMEOUT},
             )
         except BaseError as error:
             raise InvalidArgument(f"{url}: {_reason(error)}") from None

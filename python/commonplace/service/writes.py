@@ -20,7 +20,7 @@ from commonplace.store import Store
 
 MOST_FORGOTTEN = 64
 """Files for which `forget` waits until the index has let go of them."""
-FORGET_PATIENCE = 10.0
+FORGET_TIMEOUT = 10.0
 # Messages at the end of a transcript among which a call that was cut off looks for its own
 LAST_MESSAGES = 2000
 
@@ -139,7 +139,7 @@ def forget(service: Service, caller: Caller, request: ask.ForgetRequest) -> Answ
             found = store.forget(request.what, token=request.token)
     paths = sorted({passage.path for passage in found.passages}.union(found.files))
     try:
-        told = service.sees(tenant, paths[:MOST_FORGOTTEN], FORGET_PATIENCE)
+        told = service.sees(tenant, paths[:MOST_FORGOTTEN], FORGET_TIMEOUT)
     except EngineUnavailable:
         # it is erased, and hits are checked against the files
         told = False

@@ -1,4 +1,4 @@
-"""Agent programs that can be wired, by name; a host is loaded when it is asked for."""
+"""Agent programs that can be connected, by name; a host is loaded when it is asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hooks of Cursor, which tell what is said, and whose answer reaches the model at the start only.
+"""Hooks of Cursor: capture of prompts and answers, injection at session start only.
 
 Source: cursor.com/docs/hooks. `beforeSubmitPrompt` takes no text for the model.
 """

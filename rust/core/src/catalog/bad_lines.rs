@@ -40,12 +40,12 @@ impl FileMeta {
         let (count, place) = (self.bad_line_count(), format!("{}#L{first_bad_line}", self.path));
         (count > 0).then(|| match (self.kind, markers) {
             (FileKind::Transcript, 0) => format!(
-                "{place}: the first of {count} lines that are no JSON and are not searched; mend or \
-                 delete them"
+                "{place}: the first of {count} lines that are not valid JSON and not searched; \
+                 fix or delete them"
             ),
             (FileKind::Transcript, _) => format!(
-                "{place}: the first of {count} lines that are no JSON, {markers} of them conflict \
-                 markers of git; delete those and keep the messages between them"
+                "{place}: the first of {count} lines that are not valid JSON, {markers} of them \
+                 conflict markers of git; delete those and keep the messages between them"
             ),
             _ => format!(
                 "{place}: the first of {count} conflict markers of git; keep the text that is right \

@@ -12,7 +12,7 @@ use crate::files::platform::{HandleRef, OpenFlags, Platform as _, System};
 
 /// `history/`, `quarantine/` and `usage.jsonl` are no copies of anything, and not in it.
 const IGNORE: &str = "\
-# What commonplace makes again from the notes and transcripts, and its locks.
+# Caches, logs and locks of this machine.
 # Not ignored: history/ and quarantine/ hold old texts, usage.jsonl what was used, settings.toml
 # what you set.
 /index

@@ -306,7 +306,7 @@ mod tests {
         {
             std::os::unix::fs::symlink("nowhere", dir.path().join("link")).unwrap();
             cases.extend(
-                [true, false].map(|create| (dir.path().join("link"), create, "leads nowhere")),
+                [true, false].map(|create| (dir.path().join("link"), create, "is broken")),
             );
         }
         if cfg!(target_os = "linux") {

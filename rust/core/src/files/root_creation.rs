@@ -13,7 +13,7 @@ pub(super) fn obstacle(path: &Path) -> Option<Error> {
     let there = path.ancestors().find(|above| above.symlink_metadata().is_ok())?;
     match there.metadata() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let why = format!("the link {} leads nowhere; mend or remove it", quoted(there));
+            let why = format!("the link {} is broken; fix or remove it", quoted(there));
             Some(Error::refused(&shown, "config", why))
         }
         Ok(found) if !found.is_dir() => Some(is_no_folder(&shown, there)),

@@ -1,5 +1,5 @@
-//! Shares of a score: what is left of that of a message which does not tell what is asked for, when the
-//! best are rescored.
+//! Score multipliers below 1: for messages by another speaker, short questions, and messages without
+//! a time.
 //!
 //! Who asks for "my budget" asks for what the user said (see
 //! [`asked_speaker`](crate::search::asked_speaker)). A short question has the words of the query and

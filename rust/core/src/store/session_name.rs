@@ -1,4 +1,4 @@
-//! Names of sessions: what each is called by, and what one stands for among them.
+//! Lookup of sessions by name: ids, beginnings of ids, paths and folder names.
 
 use fst::automaton::{Automaton, Levenshtein};
 

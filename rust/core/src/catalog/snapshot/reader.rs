@@ -42,7 +42,7 @@ pub fn read(file: File, root: u64, weights: &Weights) -> Result<Catalog, LoadErr
     let mut head = [0; ARRAYS_AT];
     file.read_exact_at(&mut head, 0).map_err(|_| TRUNCATED)?;
     if &head[..8] != MAGIC {
-        return Err("it is no index of ours");
+        return Err("it is not an index of commonplace");
     }
     let word = |at: usize| {
         let mut word = [0; 8];

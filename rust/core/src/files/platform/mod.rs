@@ -6,8 +6,8 @@
 //! [`Portable`](portable::Portable) needs only those calls.
 //! [`Linux`](linux::Linux) asks its kernel for more, and does as `Portable` where an old kernel, a
 //! container or a file system refuses. [`MacOs`](macos::MacOs) is `Portable` but for what flushes a
-//! disk there. [`Windows`](windows::Windows) renames without replacing. What is promised of a memory rests on `Portable`; what is better with `Linux` is the
-//! time that it takes.
+//! disk there. [`Windows`](windows::Windows) renames without replacing. What is guaranteed of a
+//! memory rests on `Portable`; what is better with `Linux` is the time that it takes.
 
 mod file_info;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! pi, OpenClaw and their kin: `type: message`, `message: {role, content}`.
+//! pi, OpenClaw and compatible programs: `type: message`, `message: {role, content}`.
 //!
 //! Source: `packages/coding-agent/docs/session-format.md` of badlogic/pi-mono (MIT).
 

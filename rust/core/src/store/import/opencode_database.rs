@@ -27,7 +27,7 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// How names of databases end.
 const EXTENSIONS: [&str; 3] = ["db", "sqlite", "sqlite3"];
 /// How long a writer is waited for, which has the database for moments.
-const PATIENCE: Duration = Duration::from_secs(2);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a message that is not finished may still grow, in milliseconds.
 const GROWS_FOR: i64 = 600_000;
 /// How long a row may be written after the time that it has, in milliseconds: it waits for others.
@@ -284,7 +284,7 @@ impl BufRead for Sessions {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
 

@@ -1,4 +1,4 @@
-"""The 25 promises of docs/reliability.md: a name, a number and a sentence each."""
+"""The 25 guarantees of docs/reliability.md: a name, a number and a sentence each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REDACTION = 23
 CLOSED_SERVERS = 24
 MUTATION_TESTED = 25
 
-PROMISES = {
+GUARANTEES = {
     ATOMIC_REPLACE: "A replace gives the old text or the new one, never a torn one.",
     DURABLE: "What was acknowledged survives a power cut.",
     ERRORS_REPORTED: "An error of the system is never reported as success, and no success "
@@ -50,7 +50,7 @@ PROMISES = {
     HOSTILE_LINES: "A hostile line of a log hides no other.",
     MEMORY_BOUNDED: "Memory is bounded.",
     NO_LEAKS: "Under load nothing grows.",
-    SOUND_THREADS: "Threads, forks and unsafe code are sound, and no panic crosses the border.",
+    SOUND_THREADS: "Threads, forks and unsafe code are sound, and no panic reaches Python.",
     RECALLED_DATA: "Recalled text is data.",
     REDACTION: "Secrets are redacted when that is asked.",
     CLOSED_SERVERS: "Web and MCP are closed to other sites.",
