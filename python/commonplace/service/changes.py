@@ -16,8 +16,11 @@ from commonplace.service.pending import GRACE, Pending, PendingLog
 from commonplace.service.stores import Stores
 from commonplace.service.tenant_queue import TenantQueue
 
-FILE_WORKERS, TENANT_WORKERS = 4, 2
-"""Threads that index files, and others for whole tenants: a large one holds up no small change."""
+FILE_WORKERS, TENANT_WORKERS = 16, 2
+"""Threads that index files, and others for whole tenants: a large one holds up no small change.
+
+Most of the first wait for the engine, which gets the changes of several tenants in one request.
+"""
 EVERYBODY = ""
 """In place of a tenant: the index has to be made anew, and all tenants in it."""
 log = logging.getLogger(__name__)

@@ -13,9 +13,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import CollectionStats, EngineDocument
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 FILES_AT_ONCE, BYTES_AT_ONCE = 128, 8 << 20
 ROUNDS = 20
+NO_RECORDS: Mapping[str, dict[str, Any] | None] = MappingProxyType({})
 FEW = 64
 """Vectors of a file that are made while somebody waits for its words to be found."""
 log = logging.getLogger(__name__)
@@ -217,13 +219,17 @@ class Indexer:
             EngineUnavailable: Not all were indexed.
             Conflict: One changed each time it was read.
         """
-        (record,) = self._engine.read(tenant, [TENANT])
+        left = [*dict.fromkeys(paths)]
+        # both in one request: most changes are of one file
+        few = left[:FILES_AT_ONCE]
+        (record, *known) = self._engine.read(tenant, [TENANT, *map(file_id, few)])
         if record is None:
             self.rebuild(tenant)
             return
+        records = dict(zip(few, known, strict=True))
         with self._stores.of(tenant) as store:
-            for some in _in_parts(store, [*dict.fromkeys(paths)]):
-                self._index_some(tenant, store, _Encoding.of(record), some, FEW)
+            for some in _in_parts(store, left):
+                self._index_some(tenant, store, _Encoding.of(record), some, FEW, records)
 
     def rebuild(self, tenant: str) -> int:
         """Index all files of a tenant that changed, remove those that are gone, and say how many.
@@ -344,13 +350,18 @@ class Indexer:
         encoding: _Encoding,
         paths: Sequence[str],
         most: int | None,
+        records: Mapping[str, dict[str, Any] | None] = NO_RECORDS,
     ) -> None:
-        """Index files, with vectors where no more than `most` of one have to be made."""
+        """Index files, with vectors where no more than `most` of one have to be made.
+
+        `records` has those that were read just now.
+        """
         left = list(paths)
         for _ in range(ROUNDS):
-            left = self._round(tenant, store, encoding, left, most)
+            left = self._round(tenant, store, encoding, left, most, records)
             if not left:
                 return
+            records = NO_RECORDS
         raise Conflict(f"{left[0]!r:.200} changed each time it was indexed; it is tried later")
 
     def _round(
@@ -360,12 +371,14 @@ class Indexer:
         encoding: _Encoding,
         paths: Sequence[str],
         most: int | None,
+        records: Mapping[str, dict[str, Any] | None],
     ) -> list[str]:
         """Index files once, and return those for which it has to be done again."""
-        records = self._engine.read(tenant, [file_id(path) for path in paths])
+        unread = [path for path in paths if path not in records]
+        read_now = self._engine.read(tenant, [file_id(path) for path in unread])
+        records = {**records, **dict(zip(unread, read_now, strict=True))}
         works = [
-            _Work(path, record or {}, encoding, store.file_version(path))
-            for path, record in zip(paths, records, strict=True)
+            _Work(path, records[path] or {}, encoding, store.file_version(path)) for path in paths
         ]
         field = self._vectors_field() if most is None else None
         works = [work for work in works if not work.is_indexed(field.name if field else None)]

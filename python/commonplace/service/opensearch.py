@@ -29,6 +29,7 @@ from commonplace.service.engine_http import (
     reason,
 )
 from commonplace.service.engine_query import FIELDS
+from commonplace.service.grouped_requests import GroupedRequests
 from commonplace.service.scope import Call, Get, Put, Remove, Search
 from commonplace.service.vector_field import VectorField
 
@@ -66,6 +67,8 @@ BULK_BYTES = 1 << 20
 """Bytes of a bulk request: a node that is busy has to answer it in time."""
 AT_ONCE = 3
 """Bulk requests of one write that wait for their answers: the engine indexes some on each core."""
+READ_AT_ONCE = 1024
+"""Documents of a request that reads them."""
 
 log = logging.getLogger(__name__)
 Found = TypeVar("Found")
@@ -108,6 +111,8 @@ class OpenSearch:
         self._replicas, self._shards = replicas, shards
         self._aliases: set[str] = set()
         self._lock = threading.Lock()
+        self._bulk_items = GroupedRequests(self._send_bulk, len, BULK_BYTES)
+        self._documents = GroupedRequests(self._send_mget, lambda _: 1, READ_AT_ONCE)
 
     # The index
 
@@ -312,12 +317,8 @@ class OpenSearch:
 
     def _read(self, tenant: str, ids: Sequence[str]) -> list[dict[str, Any] | None]:
         lines = [scope.scoped(self.prefix, tenant, Get(one))[0] for one in ids]
-        status, told = self.http.send("POST", "/_mget", {"docs": lines})
-        docs = told.get("docs") if status == 200 else None
-        if docs is None or len(docs) != len(ids):
-            raise EngineUnavailable(f"documents could not be read: {reason(told)}")
         found: list[dict[str, Any] | None] = []
-        for doc in docs:
+        for doc in self._documents(lines):
             if "error" in doc:
                 raise self._failure(doc["error"])
             if doc.get("found"):
@@ -339,9 +340,7 @@ class OpenSearch:
         for body in bodies:
             lines += scope.scoped(self.prefix, tenant, Search(body))
         status, told = self.http.send("POST", "/_msearch", lines)
-        answers: list[dict[str, Any]] | None = told.get("responses") if status == 200 else None
-        if answers is None or len(answers) != len(bodies):
-            raise EngineUnavailable(f"the engine could not search: {reason(told)}")
+        answers = _answers(status, told, "responses", len(bodies), "the engine could not search")
         for answer in answers:
             if "error" in answer:
                 raise self._failure(answer["error"])
@@ -367,10 +366,7 @@ class OpenSearch:
         statuses: list[int] = [0] * len(batch)
         left = list(range(len(batch)))
         for attempt in range(ATTEMPTS):
-            status, told = self.http.send("POST", "/_bulk", b"".join(batch[one] for one in left))
-            items = told.get("items") if status == 200 else None
-            if items is None or len(items) != len(left):
-                raise EngineUnavailable(f"documents could not be written: {reason(told)}")
+            items = self._bulk_items([batch[one] for one in left])
             again = []
             for one, item in zip(left, items, strict=True):
                 result = next(iter(item.values()))
@@ -384,6 +380,18 @@ class OpenSearch:
             left = again
             self.http.pause(attempt)
         raise EngineUnavailable(f"the engine has no room for {len(left)} documents now; try again")
+
+    # Requests, which may be of several tenants
+
+    def _send_bulk(self, lines: Sequence[bytes]) -> list[dict[str, Any]]:
+        """Return the answer to each call of a bulk request."""
+        status, told = self.http.send("POST", "/_bulk", b"".join(lines))
+        return _answers(status, told, "items", len(lines), "documents could not be written")
+
+    def _send_mget(self, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return what is found for each line of a request that reads documents."""
+        status, told = self.http.send("POST", "/_mget", {"docs": lines})
+        return _answers(status, told, "docs", len(lines), "documents could not be read")
 
     def _failure(self, error: Any) -> EngineUnavailable:
         text = reason({"error": error})
@@ -405,6 +413,20 @@ def _batches(tenant: str, prefix: str, calls: Iterable[Put | Remove]) -> Iterato
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _answers(
+    status: int, told: dict[str, Any], name: str, count: int, failed: str
+) -> list[dict[str, Any]]:
+    """Return the list of an answer of the engine, of which it needs so many elements.
+
+    Raises:
+        EngineUnavailable: It has not, and says why.
+    """
+    found: list[dict[str, Any]] | None = told.get(name) if status == 200 else None
+    if found is None or len(found) != count:
+        raise EngineUnavailable(f"{failed}: {reason(told)}")
+    return found
 
 
 def _of_another_form(name: str, made: Any) -> str:
