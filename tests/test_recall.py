@@ -184,7 +184,9 @@ def test_the_best_by_words_that_no_longer_holds_counts_less(
 ) -> None:
     store.write("a.md", "- ~~abab abba~~ <!-- META: until=2026-01-05 -->\n")
     store.write("b.md", "- abab baba\n")
-    answer = HybridSearch(store, letters() if by_vectors else None, duplicates=1).search("abab abba")
+    answer = HybridSearch(store, letters() if by_vectors else None, duplicates=1).search(
+        "abab abba"
+    )
     ended = next(one for one in answer if one.hit.ended)
     assert ended.lexical == 1
     assert "× 0.7 = it no longer holds" in ended.explain()

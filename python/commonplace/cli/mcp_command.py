@@ -61,9 +61,11 @@ def mcp(
     if in_project and of_user:
         raise UsageError("--project and --user exclude each other")
     if in_project or of_user:
+        from pathlib import Path
+
         from commonplace.doors.hook import memory_root
 
-        opening.root = str(memory_root(opening.root, os.getcwd() if in_project else None))
+        opening.root = str(memory_root(opening.root, str(Path.cwd()) if in_project else None))
     methods = Methods(
         lambda: opened(opening, create=True, keep_secrets=keep_secrets),
         _maker(system) if system else None,

@@ -413,7 +413,7 @@ RUN = argument("--run", type=path_of, metavar="FILE", help="Write the ranking of
 
 
 def search_filter(given: dict[str, Any], prefixes: list[str] | None = None) -> SearchFilter:
-    """Return the filter that the options of `FILTER` and `PROJECT_FOLDER` make, with further prefixes.
+    """Return the filter of the options of `FILTER` and `PROJECT_FOLDER`, with further prefixes.
 
     Raises:
         UsageError: A project and a prefix are given.

@@ -43,9 +43,7 @@ def _has_hooks(host: Host, text: str, command: list[str]) -> bool:
         return False
     line = shlex.join(command)
     ours = [
-        (event, found)
-        for event, groups in hooks.items()
-        for found in _our_commands(host, groups)
+        (event, found) for event, groups in hooks.items() for found in _our_commands(host, groups)
     ]
     return sorted(ours) == sorted((event, line) for event in host.events)
 

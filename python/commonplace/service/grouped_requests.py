@@ -72,7 +72,7 @@ class GroupedRequests(Generic[Item, Answer]):
         return sum(map(self._size, items))
 
     def _group_for(self, own: _Call[Item, Answer]) -> list[_Call[Item, Answer]]:
-        """Return calls that this thread has to send, once they may be sent; none when `own` is done."""
+        """Return calls that this thread is to send, once they may be; none when `own` is done."""
         with self._changed:
             self._changed.wait_for(
                 lambda: own.is_done or (not own.is_sent and self._under_way < UNDER_WAY)
