@@ -304,12 +304,12 @@ def test_counts_of_a_large_tenant_are_those_of_a_small_one(
     assert tenants.engine
     searcher = Searcher(tenants.engine)
     key, names = tenants.grant("acme").key, QueryNames(query)
-    small, _ = searcher.statistics(key, names, tools=False)
+    small, *_ = searcher.statistics(key, names, {}, tools=False)
     assert small.documents == 2
     monkeypatch.setattr("commonplace.service.searcher.TOTALS_FROM", 1)
     for kept in (10.0, 10.0, 10.0, 0.0):
         monkeypatch.setattr("commonplace.service.searcher.TOTALS_KEPT", kept)
-        large, _ = searcher.statistics(key, names, tools=False)
+        large, *_ = searcher.statistics(key, names, {}, tools=False)
         assert large.documents == small.documents
         assert large.lengths == small.lengths
         assert names.weights(large) == names.weights(small)

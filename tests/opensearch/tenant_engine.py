@@ -47,7 +47,7 @@ class WholeEngine(TenantEngine):
 
     def statistics(self, names: QueryNames) -> CollectionStats:
         """Return the statistics, which are never kept from an earlier query here."""
-        return self._searcher.statistics(self._key, names, tools=False)[0]
+        return self._searcher.statistics(self._key, names, {}, tools=False)[0]
 
     def stats(self) -> EngineStats:
         """Return how many documents there are."""

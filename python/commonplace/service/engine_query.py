@@ -6,6 +6,7 @@ stored with each document, and weights come from the statistics of the tenant's 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from commonplace._core import CollectionStats, QueryNames, SearchFilter
@@ -70,15 +71,14 @@ def filters_of(filter: SearchFilter, source: str | None = None) -> tuple[list[Js
     return must, must_not
 
 
-def counts_body(names: QueryNames | None, tools: bool, *, totals: bool) -> Json:
-    """Return the request for `N` and `n_t` of each name and pattern of a query.
+def counts_body(counted: dict[str, Json], tools: bool, *, totals: bool) -> Json:
+    """Return the request for `N`, and for how many documents pass each of some queries.
 
     Args:
-        names: The query; None: they are counted by `count_bodies`.
+        counted: The queries by their keys, as `counted_queries` returns them.
         tools: Count what is of tools, in place of the rest.
         totals: Add up the lengths of the fields too.
     """
-    counted = _counted(names) if names else {}
     aggregations: Json = {}
     if counted:
         aggregations["counts"] = {"filters": {"filters": counted}}
@@ -98,8 +98,8 @@ def counts_body(names: QueryNames | None, tools: bool, *, totals: bool) -> Json:
     return body
 
 
-def count_bodies(names: QueryNames, tools: bool) -> dict[str, Json]:
-    """Return a request for each `n_t` by itself, with the key for its answer.
+def count_bodies(counted: dict[str, Json], tools: bool) -> dict[str, Json]:
+    """Return a request for each of some queries by itself, with its key.
 
     It reads where a name is, and not all documents of a tenant: of many that is far less.
     """
@@ -110,37 +110,59 @@ def count_bodies(names: QueryNames, tools: bool) -> dict[str, Json]:
             "track_total_hits": True,
             "query": {"bool": {"filter": [*must, query], "must_not": must_not}},
         }
-        for key, query in _counted(names).items()
+        for key, query in counted.items()
     }
 
 
-def _counted(names: QueryNames) -> dict[str, Json]:
-    """Return the query for each name and pattern that is counted, by a key."""
-    counted: Json = {f"n{at}": {"term": {"names": name}} for at, name in _numbered(names.names)}
+def counted_queries(names: QueryNames, markers: Mapping[str, Sequence[str]]) -> dict[str, Json]:
+    """Return a query for each count that a search needs, by its key.
+
+    Args:
+        names: Of the query: each of its names and patterns is counted.
+        markers: The names of documents in some languages, by the codes of these.
+    """
+    counted: Json = {
+        f"l{code}": {"terms": {"names": list(names_of)}} for code, names_of in markers.items()
+    }
+    counted |= {f"n{at}": {"term": {"names": name}} for at, name in _numbered(names.names)}
     for at, pattern in enumerate(names.patterns):
         for letter in "wv":
             counted[f"{letter}{at}"] = pattern_query(pattern, letter)
     return counted
 
 
+def counts_of(answer: Json, apart: dict[str, Json]) -> dict[str, int]:
+    """Return how many documents pass each query, by its key.
+
+    Args:
+        answer: The answer to `counts_body`.
+        apart: Answers to `count_bodies`.
+    """
+    buckets = answer.get("aggregations", {}).get("counts", {}).get("buckets", {})
+    counts = {key: one["doc_count"] for key, one in buckets.items()}
+    return counts | {key: one["hits"]["total"]["value"] for key, one in apart.items()}
+
+
+def languages_of(counts: dict[str, int], markers: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the codes of those languages that some documents are in."""
+    return {code for code in markers if counts[f"l{code}"]}
+
+
 def stats_of(
     names: QueryNames,
+    counts: dict[str, int],
     answer: Json,
     totals: CollectionStats | None,
-    apart: dict[str, Json] | None = None,
 ) -> CollectionStats:
     """Return the statistics that the engine has counted.
 
     Args:
         names: The query.
+        counts: As `counts_of` returns them.
         answer: The answer to `counts_body`.
         totals: The lengths of the fields, where they were not asked for.
-        apart: Answers to `count_bodies`, where it counted.
     """
     found = answer.get("aggregations", {})
-    buckets = found.get("counts", {}).get("buckets", {})
-    counts = {key: one["doc_count"] for key, one in buckets.items()}
-    counts |= {key: one["hits"]["total"]["value"] for key, one in (apart or {}).items()}
     doc_freqs = {name: counts[f"n{at}"] for at, name in _numbered(names.names)}
     for at, pattern in enumerate(names.patterns):
         doc_freqs[f"{PATTERN}{pattern[0]}"] = (

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from commonplace._core import CollectionStats, EngineDocument, QueryNames
+from commonplace._core import CollectionStats, EngineDocument, QueryNames, language_names
 from commonplace.engines import search
 from commonplace.errors import CommonplaceError
 from commonplace.service import engine_query as engine
@@ -32,6 +32,8 @@ MOST_DRIFT = 0.1
 """By which an average length may have moved before all documents are encoded anew."""
 TOTALS_FROM, TOTALS_KEPT = 20_000, 10.0
 """Documents from which on lengths are not added up for each query, and for how many seconds."""
+MARKERS = dict(language_names())
+"""Names of the documents in a language, by its code."""
 BEING_INDEXED = "this memory is being indexed; what is missing comes within seconds or minutes"
 
 
@@ -71,10 +73,21 @@ class TenantEngine:
         searcher: Asks the engine.
         tenant: The key of the tenant.
         tools: Find what is of tools, in place of the rest.
+        languages: Codes of those that queries are read in; all unless given.
     """
 
-    def __init__(self, searcher: Searcher, tenant: str, *, tools: bool = False) -> None:
+    def __init__(
+        self,
+        searcher: Searcher,
+        tenant: str,
+        *,
+        tools: bool = False,
+        languages: Collection[str] = MARKERS,
+    ) -> None:
         self._searcher, self._tenant, self._tools = searcher, tenant, tools
+        self._markers = {one: names for one, names in MARKERS.items() if one not in languages}
+        self.unread: set[str] = set()
+        """Codes of languages that some documents are in, and the query was not read in."""
         self.complete = True
         """Whether the tenant is indexed as a whole; known once statistics were asked for."""
         self.records: dict[tuple[str, int], str] = {}
@@ -82,7 +95,9 @@ class TenantEngine:
 
     def statistics(self, names: QueryNames) -> CollectionStats:
         """Return the documents of the tenant, the lengths of fields, and each name's count."""
-        stats, self.complete = self._searcher.statistics(self._tenant, names, tools=self._tools)
+        stats, self.complete, self.unread = self._searcher.statistics(
+            self._tenant, names, self._markers, tools=self._tools
+        )
         return stats
 
     def candidates(
@@ -118,6 +133,8 @@ class Searcher:
     def __init__(self, client: OpenSearch) -> None:
         self._client = client
         self._totals: dict[str, tuple[float, CollectionStats]] = {}
+        # of each tenant, as far as they are known
+        self._languages: dict[str, list[str]] = {}
         self._lock = threading.Lock()
         self.on_incomplete: Callable[[str], None] = lambda _: None
         """Called with a tenant that is not indexed as a whole, or whose averages have moved."""
@@ -156,9 +173,18 @@ class Searcher:
         *,
         tools: bool,
     ) -> FoundHits:
-        own = TenantEngine(self, store.tenant, tools=tools)
-        # it asks, and changes nothing
-        ranked = search(cast("Engine", own), query, limit, unit=unit, filter=filter)
+        key = f"{store.tenant}{tools}"
+        while True:
+            # in a language that no document is in a query need not be read: each is twenty names
+            languages = self._languages.get(key, [])
+            own = TenantEngine(self, store.tenant, tools=tools, languages=languages)
+            # it asks, and changes nothing
+            ranked = search(
+                cast("Engine", own), query, limit, unit=unit, filter=filter, languages=languages
+            )
+            if not own.unread:
+                break
+            self._languages[key] = sorted({*languages, *own.unread})
         hits, gone = standing(store, ranked, own.records)
         notes = list(ranked.notes)
         if not own.complete:
@@ -174,21 +200,39 @@ class Searcher:
         )
 
     def statistics(
-        self, tenant: str, names: QueryNames, *, tools: bool
-    ) -> tuple[CollectionStats, bool]:
-        """Return the statistics of a query, and whether the tenant is indexed as a whole."""
+        self,
+        tenant: str,
+        names: QueryNames,
+        markers: Mapping[str, Sequence[str]],
+        *,
+        tools: bool,
+    ) -> tuple[CollectionStats, bool, set[str]]:
+        """Return the statistics of a query, and what is known of the tenant.
+
+        Args:
+            tenant: Its key.
+            names: The query.
+            markers: The names of documents in languages that the query was not read in, by code.
+            tools: Count what is of tools, in place of the rest.
+
+        Returns:
+            The statistics, whether the tenant is indexed as a whole, and in which of these
+            languages some documents are.
+        """
         key = f"{tenant}{tools}"
         with self._lock:
             at, kept = self._totals.get(key, (0.0, None))
         # of many documents each count is a request, of few they share one
-        apart = engine.count_bodies(names, tools) if kept else {}
-        counts_all = None if kept else names
+        counted = engine.counted_queries(names, markers)
+        apart = engine.count_bodies(counted, tools) if kept else {}
+        together = {} if kept else counted
         if kept is None or time.monotonic() - at > TOTALS_KEPT:
             kept = None
         about = {"size": 1, "query": {"term": {"kind": engine.TENANT}}}
-        counts = engine.counts_body(counts_all, tools, totals=kept is None)
-        counted, tenants, *each = self.ask(tenant, [counts, about, *apart.values()])
-        stats = engine.stats_of(names, counted, kept, dict(zip(apart, each, strict=True)))
+        body = engine.counts_body(together, tools, totals=kept is None)
+        answer, tenants, *each = self.ask(tenant, [body, about, *apart.values()])
+        counts = engine.counts_of(answer, dict(zip(apart, each, strict=True)))
+        stats = engine.stats_of(names, counts, answer, kept)
         if kept is None and stats.documents >= TOTALS_FROM:
             with self._lock:
                 self._totals[key] = (time.monotonic(), stats)
@@ -198,7 +242,7 @@ class Searcher:
         encoded = stats_from(records[0]["_source"]["stats"]) if records else stats
         if not even or (not tools and drift(encoded, stats) > MOST_DRIFT):
             self.on_incomplete(tenant)
-        return stats, complete
+        return stats, complete, engine.languages_of(counts, markers)
 
     def vectors_of(self, embedder: Embedder) -> VectorField | None:
         """Return where the vectors of an embedder are, if they are in the engine."""
