@@ -18,8 +18,6 @@ Unit = Literal["turn", "message"]
 
 # Best turns that the core ranks by their neighbours; 30 messages are always among the candidates
 WINDOW = 20
-# Candidates for each hit that is asked for beyond the window
-PER_HIT = CANDIDATES // WINDOW
 # So often more candidates are asked for, each time this many times as many
 ROUNDS = 3
 GROWTH = 6
@@ -36,6 +34,7 @@ def search(
     weights: Weights | None = None,
     languages: Sequence[str] | None = None,
     fallback: bool = True,
+    candidates: int = CANDIDATES,
 ) -> Hits:
     """Return up to `limit` sections and turns of an engine that answer `query`, best first.
 
@@ -49,6 +48,7 @@ def search(
         weights: Those of the ranking.
         languages: Codes of those that the words of the query are read in; default: all.
         fallback: Look for the words of a phrase that no text holds, as `Store.search` does.
+        candidates: How many of the engine are ranked for up to 20 hits; for more hits, more.
 
     Raises:
         QueryError: The query is empty.
@@ -57,7 +57,7 @@ def search(
     given = filter or SearchFilter()
     restricted = names.restricted(given)
     stats = stats or engine.statistics(names)
-    asked = _Asked(engine, names, stats, given, weights)
+    asked = _Asked(engine, names, stats, given, weights, candidates)
     if isinstance(restricted, str) or limit == 0:
         return asked.ranked([], limit, unit)
     hits = asked.best(restricted, limit, unit)
@@ -77,6 +77,7 @@ class _Asked:
     stats: CollectionStats
     filter: SearchFilter
     weights: Weights | None
+    count: int
 
     def ranked(self, documents: list[EngineDocument], limit: int, unit: Unit) -> Hits:
         """Return the best of some documents."""
@@ -112,7 +113,7 @@ class _Asked:
         self, filter: SearchFilter, wanted: int, unit: Unit
     ) -> tuple[list[EngineDocument], list[EngineDocument]]:
         """Return candidates, and those that are found, best first by message."""
-        count = max(CANDIDATES, wanted * PER_HIT)
+        count = self.count * wanted // WINDOW
         for rounds in range(1, ROUNDS + 1):
             documents = self.engine.candidates(self.names, self.stats, filter, count)
             best = best_first(

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from commonplace.protocols import Embedder
     from commonplace.store import Unit
 
+CANDIDATES = 64
+"""Documents of the engine that are ranked for up to 20 hits.
+
+Its scores are ours but for their rounding, so that a few more than are wanted suffice; to return
+one takes it longer than to score many.
+"""
 MOST_CANDIDATES = 10_000
 """Documents that an engine returns at once."""
 MOST_DRIFT = 0.1
@@ -180,7 +186,13 @@ class Searcher:
             own = TenantEngine(self, store.tenant, tools=tools, languages=languages)
             # it asks, and changes nothing
             ranked = search(
-                cast("Engine", own), query, limit, unit=unit, filter=filter, languages=languages
+                cast("Engine", own),
+                query,
+                limit,
+                unit=unit,
+                filter=filter,
+                languages=languages,
+                candidates=CANDIDATES,
             )
             if not own.unread:
                 break
