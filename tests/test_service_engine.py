@@ -316,6 +316,31 @@ def test_counts_of_a_large_tenant_are_those_of_a_small_one(
         assert tenants.search("acme", query)["hits"] == first["hits"]
 
 
+@pytest.mark.parametrize("totals_from", [20_000, 1])
+def test_a_query_is_read_in_a_language_that_came_after_the_one_before(
+    tenants: Tenants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, totals_from: int
+) -> None:
+    monkeypatch.setattr("commonplace.service.searcher.TOTALS_FROM", totals_from)
+    monkeypatch.setattr("commonplace.service.searcher.TOTALS_KEPT", 0.0)
+    texts = {
+        "a.md": "The house by the river is old, and the garden is not.\n",
+        "de.md": "Die Häuser sind alt und der Garten ist schön, aber nicht für die Kinder.\n",
+        "es.md": "Las casas son viejas y el jardín no es para los niños, pero es bonito.\n",
+    }
+    local = commonplace.open(tmp_path / "local")
+    for path, text in texts.items():
+        told = tenants.call("acme", "write", path=path, content=text)
+        local.write(path, text)
+        for query in ("haus garten", "casa jardín", "house -garten", '"der garten" haus'):
+            found = tenants.search("acme", query, fresh=[told["fresh"]])
+            wanted = local.search(query, 10)
+            assert [hit["citation"] for hit in found["hits"]] == [one.citation for one in wanted]
+            assert [hit["score"] for hit in found["hits"]] == pytest.approx(
+                [one.score for one in wanted], rel=1e-5
+            )
+    assert tenants.found("acme", "haus") == ["de.md#L1"]
+
+
 def test_what_cannot_be_indexed_waits_and_the_rest_goes_on() -> None:
     waiting = TenantQueue()
     for tenant, path in (("a", "1"), ("b", "2"), ("a", "3")):
