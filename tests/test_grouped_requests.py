@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.service.engine_http import EngineUnavailable
+from commonplace.service.engine_http import EngineUnavailable, NoAnswer
 from commonplace.service.grouped_requests import UNDER_WAY, GroupedRequests
 
 
 class Server:
-    """Answers each item with its negative, and refuses a request that has a 13."""
+    """Answers each item with its negative; refuses a request with 13, and does not answer 14."""
 
     def __init__(self) -> None:
         self.requests: list[list[int]] = []
@@ -33,6 +33,8 @@ class Server:
         self.go_on.wait(10)
         with self._lock:
             self._now -= 1
+        if 14 in items:
+            raise NoAnswer("gone")
         if 13 in items:
             raise EngineUnavailable(f"refused: {len(items)}")
         return [-item for item in items]
@@ -83,19 +85,37 @@ def test_a_group_that_fails_is_sent_one_by_one() -> None:
         first = [pool.submit(calls, [number]) for number in range(UNDER_WAY)]
         for _ in first:
             server.came.acquire()
-        rest = [pool.submit(calls, [number]) for number in (12, 13, 14)]
+        rest = [pool.submit(calls, [number]) for number in (12, 13, 15)]
         while len(calls._waiting) < len(rest):
             pass
         server.go_on.set()
-        assert [rest[0].result(), rest[2].result()] == [[-12], [-14]]
+        assert [rest[0].result(), rest[2].result()] == [[-12], [-15]]
         with pytest.raises(EngineUnavailable, match="refused: 1"):
             rest[1].result()
-    assert sorted(server.requests[UNDER_WAY]) == [12, 13, 14]
-    assert sorted(server.requests[UNDER_WAY + 1 :]) == [[12], [13], [14]]
+    assert sorted(server.requests[UNDER_WAY]) == [12, 13, 15]
+    assert sorted(server.requests[UNDER_WAY + 1 :]) == [[12], [13], [15]]
+
+
+def test_a_group_that_gets_no_answer_is_not_sent_again() -> None:
+    server = Server()
+    server.go_on.clear()
+    calls = grouped(server)
+    with ThreadPoolExecutor(20) as pool:
+        first = [pool.submit(calls, [number]) for number in range(UNDER_WAY)]
+        for _ in first:
+            server.came.acquire()
+        rest = [pool.submit(calls, [number]) for number in (12, 14)]
+        while len(calls._waiting) < len(rest):
+            pass
+        server.go_on.set()
+        for one in rest:
+            with pytest.raises(NoAnswer, match="gone"):
+                one.result()
+    assert len(server.requests) == UNDER_WAY + 1
 
 
 @settings(max_examples=50)
-@given(st.lists(st.lists(st.integers(0, 20), max_size=5), max_size=40))
+@given(st.lists(st.lists(st.integers(0, 13), max_size=5), max_size=40))
 def test_each_gets_what_it_would_get_alone(asked: list[list[int]]) -> None:
     server = Server()
     calls = grouped(server, most=20)

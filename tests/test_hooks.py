@@ -236,7 +236,7 @@ def test_a_memory_from_elsewhere_is_asked_for_by_name(
     assert memory_root(None, str(project)) == tmp_path / "cloned"
     assert memory_root("/given", str(project)) == "/given"
     (tmp_path / "cloned" / ".commonplace").rmdir()
-    with pytest.raises(NotFound, match=f"no folder at or above {project} is a memory; run"):
+    with pytest.raises(NotFound, match=f"{project} and the folders above it hold no memory"):
         memory_root(None, str(project))
 
 

@@ -70,12 +70,12 @@ def memory_root(given: str | None, project: str | None = None) -> str | os.PathL
     Args:
         given: The root, if one was named.
         project: A folder in a project that is a memory, whatever `$COMMONPLACE_ROOT` says: all who
-            work there share it. None for the memory of the user: what a bare command means at
-            home, and not a folder that came from elsewhere.
+            work there share it. None for the memory of the user, which is what a bare command
+            means at home.
 
     Raises:
-        NotFound: The project is no memory. That of the user does not take its place: the sessions
-            of a project would go there, and what is in it to the project.
+        NotFound: The project is no memory. That of the user is not taken in its place: it would
+            get the sessions of the project, and its contents would be shown there.
     """
     from pathlib import Path
 
@@ -86,8 +86,8 @@ def memory_root(given: str | None, project: str | None = None) -> str | os.PathL
         return given or find_root(Path.home())
     if root := marked_root(project):
         return root
-    told = f"no folder at or above {project} is a memory"
-    raise NotFound(f"{told}; run `commonplace install HOST --project` in that of the project")
+    told = f"{project} and the folders above it hold no memory"
+    raise NotFound(f"{told}; run `commonplace install HOST --project` in the project's folder")
 
 
 def note_failure(root: str | None, host: str, error: str, *, project: bool) -> None:

@@ -121,7 +121,11 @@ class _Asked:
             )
             ranked = [documents[at] for at in best]
             # what is left out by its text or by the filter makes room for others
-            if rounds == ROUNDS or len(documents) < FEWEST or _enough(ranked, wanted, unit):
+            if (
+                rounds == ROUNDS
+                or len(documents) < min(count, FEWEST)
+                or _enough(ranked, wanted, unit)
+            ):
                 break
             count *= GROWTH
         return documents, ranked

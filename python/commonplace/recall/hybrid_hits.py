@@ -17,10 +17,10 @@ Freshness = Literal["fresh", "stale", "partial"]
 class HybridHit:
     """A hit with its fused score and what that is made of.
 
-    `lexical` is the BM25F score as a share of the best one, before a statement that no longer holds
-    has less, None where the words do not find it;
-    `cosine` is None where there is no vector. `explain()` says how the score comes about. What a
-    `Hit` has, as `path` and `citation`, this has as well.
+    `lexical` is the BM25F score as a share of the best one, without the factor of a statement that
+    no longer holds; None if the words do not find it. `cosine` is None where there is no vector.
+    `explain()` says how the score comes about. What a `Hit` has, as `path` and `citation`, this has
+    as well.
     """
 
     hit: Hit

@@ -24,6 +24,10 @@ class EngineUnavailable(CommonplaceError, OSError):
     code = "engine"
 
 
+class NoAnswer(EngineUnavailable):
+    """No node answered in time, whatever was asked."""
+
+
 class EngineHttp:
     """The nodes of one cluster.
 
@@ -60,7 +64,7 @@ class EngineHttp:
         """Return status and JSON of the answer; another node is asked where one does not answer.
 
         Raises:
-            EngineUnavailable: No node answered, or not with JSON.
+            NoAnswer: No node answered, or not with JSON.
         """
         data, kind = _encoded(body)
         why = ""
@@ -89,7 +93,7 @@ class EngineHttp:
             self._node += 1
             if attempt + 1 < attempts:
                 self.pause(attempt)
-        raise EngineUnavailable(f"the search engine does not answer ({why}); try again later")
+        raise NoAnswer(f"the search engine does not answer ({why}); try again later")
 
     def pause(self, attempt: int) -> None:
         """Wait before the next attempt, longer each time, and not all at the same time."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from commonplace.errors import CommonplaceError
+from commonplace.service.engine_http import NoAnswer
 
 UNDER_WAY = 2
 """Requests at once: the next one is made while the engine works on the one before."""
@@ -23,8 +23,8 @@ class _Call(Generic[Item, Answer]):
     is_sent: bool = False
     is_done: bool = False
     answers: list[Answer] | None = None
-    error: CommonplaceError | None = None
-    """Why there are no answers, if it was sent alone."""
+    error: Exception | None = None
+    """Why there are no answers, unless that may be due to calls that were sent with it."""
 
 
 class GroupedRequests(Generic[Item, Answer]):
@@ -32,7 +32,7 @@ class GroupedRequests(Generic[Item, Answer]):
 
     A call is sent at once if it is large, or if fewer than `UNDER_WAY` requests are under way. Else
     it waits, and goes with others that wait, in the order in which they came. What a caller gets
-    does not depend on who else calls: if a request of several fails, each of them is sent alone.
+    does not depend on who else calls: if a request of several is refused, each is sent alone.
 
     Args:
         send: Makes one request of some items, and returns an answer for each, in their order.
@@ -55,7 +55,7 @@ class GroupedRequests(Generic[Item, Answer]):
         """Return an answer for each item, in their order.
 
         Raises:
-            CommonplaceError: What `send` raises for these items alone.
+            Exception: What `send` raises for these items alone.
         """
         if self._size_of(items) > self._most // 2:
             return self._send(items)
@@ -93,12 +93,12 @@ class GroupedRequests(Generic[Item, Answer]):
     def _make(self, group: list[_Call[Item, Answer]]) -> None:
         """Make one request, and tell all whose calls are in it."""
         answers: list[Answer] | None = None
-        error: CommonplaceError | None = None
+        error: Exception | None = None
         try:
             answers = self._send([item for call in group for item in call.items])
-        except CommonplaceError as caught:
-            # of several it may be due to the items of one
-            error = caught if len(group) == 1 else None
+        except Exception as caught:  # noqa: BLE001 - it is raised by the threads whose calls these are
+            # what is refused may be refused for the items of one
+            error = caught if len(group) == 1 or isinstance(caught, NoAnswer) else None
         finally:
             with self._changed:
                 self._under_way -= 1

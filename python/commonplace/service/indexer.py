@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 FILES_AT_ONCE, BYTES_AT_ONCE = 128, 8 << 20
 ROUNDS = 20
-NO_RECORDS: Mapping[str, dict[str, Any] | None] = MappingProxyType({})
+Records = Mapping[str, dict[str, Any] | None]
+"""Records of files in the engine, by path."""
+NO_RECORDS: Records = MappingProxyType({})
 FEW = 64
 """Vectors of a file that are made while somebody waits for its words to be found."""
 log = logging.getLogger(__name__)
@@ -222,14 +224,16 @@ class Indexer:
         left = [*dict.fromkeys(paths)]
         # both in one request: most changes are of one file
         few = left[:FILES_AT_ONCE]
-        (record, *known) = self._engine.read(tenant, [TENANT, *map(file_id, few)])
-        if record is None:
-            self.rebuild(tenant)
-            return
-        records = dict(zip(few, known, strict=True))
         with self._stores.of(tenant) as store:
-            for some in _in_parts(store, left):
-                self._index_some(tenant, store, _Encoding.of(record), some, FEW, records)
+            (record, *known) = self._engine.read(tenant, [TENANT, *map(file_id, few)])
+            if record is not None:
+                records: Records = dict(zip(few, known, strict=True))
+                for some in _in_parts(store, left):
+                    self._index_some(tenant, store, _Encoding.of(record), some, FEW, records)
+                    # what was read before another part may have changed
+                    records = NO_RECORDS
+                return
+        self.rebuild(tenant)
 
     def rebuild(self, tenant: str) -> int:
         """Index all files of a tenant that changed, remove those that are gone, and say how many.
@@ -350,7 +354,7 @@ class Indexer:
         encoding: _Encoding,
         paths: Sequence[str],
         most: int | None,
-        records: Mapping[str, dict[str, Any] | None] = NO_RECORDS,
+        records: Records = NO_RECORDS,
     ) -> None:
         """Index files, with vectors where no more than `most` of one have to be made.
 
@@ -371,7 +375,7 @@ class Indexer:
         encoding: _Encoding,
         paths: Sequence[str],
         most: int | None,
-        records: Mapping[str, dict[str, Any] | None],
+        records: Records,
     ) -> list[str]:
         """Index files once, and return those for which it has to be done again."""
         unread = [path for path in paths if path not in records]

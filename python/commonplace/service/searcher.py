@@ -38,6 +38,8 @@ MOST_DRIFT = 0.1
 """By which an average length may have moved before all documents are encoded anew."""
 TOTALS_FROM, TOTALS_KEPT = 20_000, 10.0
 """Documents from which on lengths are not added up for each query, and for how many seconds."""
+MOST_KNOWN = 20_000
+"""Tenants whose languages are remembered."""
 MARKERS = dict(language_names())
 """Names of the documents in a language, by its code."""
 BEING_INDEXED = "this memory is being indexed; what is missing comes within seconds or minutes"
@@ -109,7 +111,9 @@ class TenantEngine:
     def candidates(
         self, names: QueryNames, stats: CollectionStats, filter: SearchFilter, count: int
     ) -> list[EngineDocument]:
-        """Return the documents that score best."""
+        """Return the documents that score best; none where the query has to be read again."""
+        if self.unread:
+            return []
         size = min(count, MOST_CANDIDATES)
         body = engine.candidates_body(names, stats, filter, size, tools=self._tools)
         return self._documents(body)
@@ -196,6 +200,8 @@ class Searcher:
             )
             if not own.unread:
                 break
+            if len(self._languages) >= MOST_KNOWN:
+                self._languages.clear()
             self._languages[key] = sorted({*languages, *own.unread})
         hits, gone = standing(store, ranked, own.records)
         notes = list(ranked.notes)

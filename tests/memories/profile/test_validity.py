@@ -170,6 +170,8 @@ def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
         ("User is on holiday till the 5th of January", "2027-01-05"),
         ("Out of office until 3 Dec 2026", "2026-12-03"),
         ("User is on leave until the 1st", "2026-12-01"),
+        ("User is in Lyon until the 5th to help her mum", "2026-11-05"),
+        ("User is away until the 12th when the new job begins", "2026-11-12"),
         ("User is in Oslo until mid-November", "2026-11-15"),
         ("User is on call through Christmas", "2026-12-25"),
         ("User is on call for the next three weeks", "2026-11-23"),
@@ -199,6 +201,9 @@ def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
         ("User sleeps until the sun is up", None),
         ("Meetings go on until 12:30", None),
         ("休假到十月四十号", None),
+        ("The lift goes up to the 5th floor only", None),
+        ("User does not sleep until the 2nd child is born", None),
+        ("三月一号以前我住北京", None),
     ],
 )
 def test_ends(text: str, end: str | None) -> None:

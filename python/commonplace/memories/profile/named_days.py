@@ -18,7 +18,10 @@ _MONTH = f"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _YEAR = r"(?:,? (?P<year>\d{4}))?"
 # What may follow a day alone; before any other word, as in "the 5th floor", it is no day
-_BEHIND_DAY = r"and|or|but|so|then|for|in|at|with|because|of (?:this|next)"
+_BEHIND_DAY = (
+    r"and|or|but|so|then|to|for|from|in|at|on|with|without|as|if|when|while|after|before|until"
+    r"|unless|though|although|because|since|where|I|we|he|she|they|it|of (?:this|next)"
+)
 # A number behind it that is no day is an hour
 NAMED = re.compile(
     r"(?:the )?(?P<end>end of (?:the )?)?(?P<which>this |next )?"

@@ -27,13 +27,15 @@ pub(super) fn project_name(cwd: &str) -> Option<&str> {
     }
     let below = WORKTREES_BELOW.iter().filter_map(|folders| place(folders)).min();
     parts.truncate(below.filter(|at| *at > 0).unwrap_or(parts.len()));
-    // farther up such a name is that of a folder of many repositories
-    let nearest = parts.iter().rev().take(2);
+    // a branch may be two folders; farther up it is the name of a folder of many repositories
+    let nearest = parts.iter().rev().take(3);
     nearest.copied().find_map(repository_beside).or(parts.last().copied())
 }
 
 fn repository_beside(folder: &str) -> Option<&str> {
-    BESIDE.iter().find_map(|end| folder.strip_suffix(end)).filter(|name| !name.is_empty())
+    let name = BESIDE.iter().find_map(|end| folder.strip_suffix(end));
+    // `git-worktrees` has those of many
+    name.filter(|name| !name.is_empty() && *name != "git")
 }
 
 #[cfg(test)]
@@ -53,7 +55,9 @@ mod tests {
             ("/x/repo-wt", Some("repo")),
             ("/x/repo-wt/feature", Some("repo")),
             ("/x/repo.worktrees/feature", Some("repo")),
+            ("/x/repo-wt/feature/login", Some("repo")),
             ("/x/git-worktrees/mine/repo", Some("repo")),
+            ("/x/build-wt/customers/acme/api", Some("api")),
             ("/x/repo-wt/.claude/worktrees/a", Some("repo")),
             ("/home/me/.cursor/worktrees/repo/a1b2", Some("repo")),
             ("/home/me/.codex/worktrees/a1b2/repo", Some("repo")),
