@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -44,6 +45,14 @@ def grouped(server: Server, most: int = 100) -> GroupedRequests[int, int]:
     return GroupedRequests(server.send, lambda _: 1, most)
 
 
+def waits(calls: GroupedRequests[int, int], count: int) -> None:
+    """Wait until so many calls wait."""
+    deadline = time.monotonic() + 10
+    while len(calls._waiting) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
 def test_a_call_alone_is_sent_at_once() -> None:
     server = Server()
     calls = grouped(server)
@@ -62,8 +71,7 @@ def test_calls_that_wait_go_together_in_their_order() -> None:
         rest = []
         for number in range(10, 14):
             rest.append(pool.submit(calls, [number, number + 10]))
-            while len(calls._waiting) < len(rest):
-                pass
+            waits(calls, len(rest))
         # what is large does not wait
         large = pool.submit(calls, [30, 31, 32, 33])
         server.came.acquire()
@@ -86,8 +94,7 @@ def test_a_group_that_fails_is_sent_one_by_one() -> None:
         for _ in first:
             server.came.acquire()
         rest = [pool.submit(calls, [number]) for number in (12, 13, 15)]
-        while len(calls._waiting) < len(rest):
-            pass
+        waits(calls, len(rest))
         server.go_on.set()
         assert [rest[0].result(), rest[2].result()] == [[-12], [-15]]
         with pytest.raises(EngineUnavailable, match="refused: 1"):
@@ -105,8 +112,7 @@ def test_a_group_that_gets_no_answer_is_not_sent_again() -> None:
         for _ in first:
             server.came.acquire()
         rest = [pool.submit(calls, [number]) for number in (12, 14)]
-        while len(calls._waiting) < len(rest):
-            pass
+        waits(calls, len(rest))
         server.go_on.set()
         for one in rest:
             with pytest.raises(NoAnswer, match="gone"):

@@ -185,7 +185,7 @@ class Searcher:
     ) -> FoundHits:
         key = f"{store.tenant}{tools}"
         while True:
-            # in a language that no document is in a query need not be read: each is twenty names
+            # a language that no document is in finds nothing, and adds some twenty names
             languages = self._languages.get(key, [])
             own = TenantEngine(self, store.tenant, tools=tools, languages=languages)
             # it asks, and changes nothing

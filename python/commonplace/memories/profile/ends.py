@@ -25,7 +25,7 @@ _UNTIL_ZH = re.compile(
     rf"(?:到|直到|截至|截止)(?P<named>{NAMED_ZH.pattern})"
     r"(?:为止|之前|以前|前|结束|止)?(?=[，。；都一我还]|$)"
 )
-# Without "until" only what is before a day; 以前 and where somebody lived or who he was is past
+# Without "until" only what is before a day; 以前 before 住 or 是 tells of the past
 _BEFORE_ZH = re.compile(
     rf"(?P<named>{NAMED_ZH.pattern})(?:之前|以前(?![我他她]?(?:住|是))|前|为止)"
 )

@@ -34,7 +34,7 @@ pub(super) fn project_name(cwd: &str) -> Option<&str> {
 
 fn repository_beside(folder: &str) -> Option<&str> {
     let name = BESIDE.iter().find_map(|end| folder.strip_suffix(end));
-    // `git-worktrees` has those of many
+    // `git-worktrees` holds those of many repositories
     name.filter(|name| !name.is_empty() && *name != "git")
 }
 
