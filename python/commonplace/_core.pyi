@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, SupportsIndex, Unpack, final, overload
+from typing import Any, Literal, SupportsIndex, Unpack, final, overload
 
 from commonplace.search_filter import FilterFields
 from commonplace.timestamps import When
@@ -11,6 +11,7 @@ __all__ = [
     "ENDED",
     "NO_MESSAGE",
     "ArchiveRows",
+    "ArchivedFiles",
     "CollectionStats",
     "EngineDocument",
     "Entry",
@@ -684,6 +685,32 @@ class EngineDocument:
         """
 
 @final
+class ArchivedFiles:
+    """The list of archived files as it was read; one that is new has none."""
+
+    version: int | None
+    """Of the layout of the rows, if the list says it."""
+    next: int
+    """A number that no file has or had."""
+    has_deleted: bool
+    """Rows of the index were deleted, which are still counted in it."""
+    is_finished: bool
+    """Every change that was begun has ended."""
+    is_damaged: bool
+    """Some or all of the list is not as it is written; what is damaged is left out."""
+    stats: CollectionStats
+    """Of the messages of all files, without document frequencies."""
+    def __new__(cls) -> ArchivedFiles: ...
+    def numbers(self) -> dict[str, int]:
+        """Return the number of each file, by path."""
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """Return what is written of each file, by path.
+
+        That is `id` (its number), `size`, `mtime_ns`, `messages`, `fields` and `lengths`
+        (statistics), `summary` (its session record), `first` and `last` (times).
+        """
+
+@final
 class ArchiveRows:
     """The rows of a file for the archive, made piece by piece."""
 
@@ -936,6 +963,8 @@ class Store:
         """Remove the index of the archive, which is made again from the files."""
     def archive_stamp(self) -> tuple[int, int, int] | None:
         """Return what changes with the list of archived files; None where there is none."""
+    def archive_list(self) -> ArchivedFiles:
+        """Return the list of archived files as it is on the disk now."""
     def archived_documents(
         self,
         rows: Sequence[tuple[int, int, int, int, int, int, int, int]],

@@ -97,7 +97,7 @@ class ArchiveEngine:
         merge = False
         try:
             self._list.read()
-            before = self._list.files
+            before = self._list.entries()
             gone = [before[path]["id"] for path in self._added if path in before]
             # an index that is made again has no rows of the numbers before
             gone = self._orphans if self._is_rebuilt else gone + self._orphans
@@ -158,9 +158,9 @@ class ArchiveEngine:
         self._index.release_pages()
         self._follow()
         weights = self._queries.weights(names, stats)
-        if not weights or not self._list.files:
+        if not weights or not self._list.numbers:
             return []
-        places = list(self._queries.places(filter, self._list.files))
+        places = list(self._queries.places(filter, self._list.numbers))
         own = [*self._queries.phrases(names), *self._queries.fields(filter)]
         scored = self._queries.best(weights, [*own, *places], POOL * count)
         # at once: to open a column costs more than to read it
@@ -204,12 +204,12 @@ class ArchiveEngine:
     def stats(self) -> EngineStats:
         """Return the size of the archive."""
         self._follow()
-        return EngineStats(len(self._list.files), self._list.documents, self._index.bytes())
+        return EngineStats(len(self._list.numbers), self._list.documents, self._index.bytes())
 
     def holds(self, path: str) -> bool:
         """Say whether a file is in the list of archived files."""
         self._list.read()
-        return path in self._list.files
+        return path in self._list.numbers
 
     def _found(self, found: tuple[list[EngineDocument], list[str]]) -> list[EngineDocument]:
         documents, changed = found
@@ -302,7 +302,7 @@ class ArchiveEngine:
         try:
             self._read_list()
             again: list[str] = []
-            files = self._list.files
+            files = self._list.entries()
             self._is_rebuilt = rebuild or not self._opened()
             if self._is_rebuilt:
                 again = [path for path, file in files.items() if self._is_same(path, file)]
@@ -329,7 +329,7 @@ class ArchiveEngine:
         self._index.reload()
         if self._index.rows() <= self._list.documents:
             return []
-        return self._index.unlisted({file["id"] for file in self._list.files.values()})
+        return self._index.unlisted(set(self._list.numbers.values()))
 
     def _end(self, *, merge: bool = False) -> None:
         self._added, self._orphans = {}, []

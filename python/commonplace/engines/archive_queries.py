@@ -143,29 +143,34 @@ class ArchiveQueries:
                 self._index.schema, "d", kind, low, high, include_upper=False
             )
 
-    def places(self, filter: SearchFilter, files: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield a query for each field that neighbours have in common."""
+    def places(self, filter: SearchFilter, numbers: Mapping[str, int]) -> Iterator[Any]:
+        """Yield a query for each field that neighbours have in common.
+
+        Args:
+            filter: What is asked for.
+            numbers: Of all files in the archive, by path.
+        """
         if filter.session is not None:
             session = self._index.term(archive_label("S", filter.session))
-            own = self._in_files(filter.session_transcripts, files)
+            own = self._in_files(filter.session_transcripts, numbers)
             either = [(self._occur.Should, part) for part in (session, own)]
             yield self._query.boolean_query(either)
         if filter.prefix is not None and "" not in filter.prefix:
             prefixes = filter.prefix
             below = [
                 path
-                for path in files
+                for path in numbers
                 if any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in prefixes)
             ]
-            yield self._in_files(below, files)
+            yield self._in_files(below, numbers)
         if filter.source is not None:
             wanted = filter.source == "message"
-            own_kind = [path for path in files if path.lower().endswith(".jsonl") == wanted]
-            yield self._in_files(own_kind, files)
+            own_kind = [path for path in numbers if path.lower().endswith(".jsonl") == wanted]
+            yield self._in_files(own_kind, numbers)
 
-    def _in_files(self, paths: Sequence[str], files: Mapping[str, Any]) -> Any:
-        numbers = [files[path]["id"] for path in paths if path in files]
-        return self._query.term_set_query(self._index.schema, "f", numbers)
+    def _in_files(self, paths: Sequence[str], numbers: Mapping[str, int]) -> Any:
+        own = [numbers[path] for path in paths if path in numbers]
+        return self._query.term_set_query(self._index.schema, "f", own)
 
     def _weighted(self, name: str, weight: float) -> Any:
         """Return the query for a name, with our weight in place of tantivy's idf."""

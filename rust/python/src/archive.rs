@@ -1,7 +1,9 @@
-//! Rows of the archive for Python, and the places that they name.
+//! The list of archived files for Python, rows of the archive, and the places that they name.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use commonplace_core::catalog::archive_list;
 use commonplace_core::memory_limit;
 use commonplace_core::search::collection_stats;
 use commonplace_core::search::term_names::ConceptNames;
@@ -13,9 +15,103 @@ use commonplace_core::text::language::readings::LanguageId;
 use pyo3::prelude::*;
 
 use crate::detached::detached;
-use crate::engine::CollectionStats;
+use crate::engine::{CollectionStats, by_field};
 use crate::engine_query::QueryNames;
 use crate::from_python::Text;
+
+/// The list of archived files as it was read.
+#[pyclass(frozen, module = "commonplace._core")]
+#[derive(Default)]
+pub struct ArchivedFiles {
+    list: Arc<archive_list::ArchivedFiles>,
+}
+
+impl From<Arc<archive_list::ArchivedFiles>> for ArchivedFiles {
+    fn from(list: Arc<archive_list::ArchivedFiles>) -> Self {
+        Self { list }
+    }
+}
+
+/// What the list says of a file: a dictionary, as it is written.
+#[derive(IntoPyObject)]
+pub struct ArchivedFile<'l> {
+    id: u64,
+    size: u64,
+    mtime_ns: i64,
+    messages: usize,
+    fields: BTreeMap<&'static str, u32>,
+    lengths: BTreeMap<&'static str, u64>,
+    summary: &'l str,
+    first: Option<i64>,
+    last: Option<i64>,
+}
+
+impl<'l> From<&'l archive_list::ArchivedFile> for ArchivedFile<'l> {
+    fn from(file: &'l archive_list::ArchivedFile) -> Self {
+        Self {
+            id: file.id,
+            size: file.size,
+            mtime_ns: file.mtime_ns,
+            messages: file.messages(),
+            fields: by_field(&file.totals.docs_with_field),
+            lengths: by_field(&file.totals.length),
+            summary: &file.summary,
+            first: file.times[0],
+            last: file.times[1],
+        }
+    }
+}
+
+#[pymethods]
+impl ArchivedFiles {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    #[getter]
+    fn version(&self) -> Option<i64> {
+        self.list.version
+    }
+
+    #[getter]
+    fn next(&self) -> u64 {
+        self.list.next()
+    }
+
+    #[getter]
+    fn has_deleted(&self) -> bool {
+        self.list.has_deleted
+    }
+
+    #[getter]
+    fn is_finished(&self) -> bool {
+        self.list.is_finished
+    }
+
+    #[getter]
+    fn is_damaged(&self) -> bool {
+        self.list.is_damaged
+    }
+
+    #[getter]
+    fn stats(&self) -> CollectionStats {
+        let totals = self.list.totals.clone();
+        collection_stats::CollectionStats { totals, ..Default::default() }.into()
+    }
+
+    fn numbers(&self) -> BTreeMap<&str, u64> {
+        self.list.files().iter().map(|(path, file)| (&**path, file.id)).collect()
+    }
+
+    fn entries(&self) -> BTreeMap<&str, ArchivedFile<'_>> {
+        self.list.files().iter().map(|(path, file)| (&**path, file.into())).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ArchivedFiles({} files)", self.list.files().len())
+    }
+}
 
 /// The rows of a file for the archive, made piece by piece.
 #[pyclass(frozen, module = "commonplace._core")]

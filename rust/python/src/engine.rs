@@ -223,7 +223,7 @@ fn field(name: &str) -> PyResult<usize> {
 }
 
 /// Returns what is not 0 by the name of its field.
-fn by_field<N: Copy + Default + PartialEq>(numbers: &[N]) -> BTreeMap<&'static str, N> {
+pub fn by_field<N: Copy + Default + PartialEq>(numbers: &[N]) -> BTreeMap<&'static str, N> {
     let named = Field::ALL.into_iter().map(|field| (field.name(), numbers[field as usize]));
     named.filter(|(_, number)| *number != N::default()).collect()
 }

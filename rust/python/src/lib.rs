@@ -34,7 +34,8 @@ mod _core {
 
     #[pymodule_export]
     use super::archive::{
-        ArchiveRows, archive_label, archive_row_names, by_context, language_names, memory_left,
+        ArchiveRows, ArchivedFiles, archive_label, archive_row_names, by_context, language_names,
+        memory_left,
     };
     #[pymodule_export]
     use super::engine::{CollectionStats, EngineDocument, document_hits, engine_documents};

@@ -15,7 +15,7 @@ use commonplace_core::store::sessions::SessionFilter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::archive::{ArchiveRows, Row, archived_place, asked_words};
+use crate::archive::{ArchiveRows, ArchivedFiles, Row, archived_place, asked_words};
 use crate::descriptor::into_descriptor;
 use crate::detached::{detached, is_interrupted, to_py_err};
 use crate::engine::{CollectionStats, EngineDocument, shared};
@@ -395,6 +395,10 @@ impl Store {
         Ok(stamp.map(|stat| (stat.ino, stat.size, stat.mtime_ns)))
     }
 
+    fn archive_list(&self, py: Python<'_>) -> PyResult<ArchivedFiles> {
+        self.call(py, |store, _| store.archive_list()).map(ArchivedFiles::from)
+    }
+
     #[pyo3(signature = (rows, with_neighbours, names = None))]
     fn archived_documents(
         &self,
@@ -433,7 +437,7 @@ impl Store {
 
     fn archived_files(&self, py: Python<'_>) -> PyResult<Vec<(String, u64, usize)>> {
         let files = self.call(py, |store, interrupt| store.archived_files(interrupt))?;
-        Ok(files.into_iter().map(|(path, file)| (path, file.id, file.messages)).collect())
+        Ok(files.into_iter().map(|(path, file)| (path, file.id, file.messages())).collect())
     }
 
     fn resolved_filter(&self, py: Python<'_>, filter: &SearchFilter) -> PyResult<SearchFilter> {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::ops::Range;
 
-use crate::catalog::archived::ArchivedFiles;
+use crate::catalog::archive_list::ArchivedFiles;
 use crate::catalog::extract::Corpus;
 use crate::catalog::memory_estimate::EXTRACTION_FACTOR;
 use crate::error::{Error, Result};

@@ -6,7 +6,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::catalog::archived::{ARCHIVED, ArchivedFiles};
+use crate::catalog::archive_list::ArchivedFiles;
+use crate::catalog::archived::ARCHIVED;
 use crate::catalog::extract::{self, Corpus, FieldText, IndexInput, SectionRange};
 use crate::catalog::indexed_docs::IndexedDocs;
 use crate::catalog::memory_estimate::{CHECK_BYTES, missing_memory, parsing_bytes};

@@ -3,7 +3,8 @@
 //! The catalog reads a file, compares the inputs that it extracts with what the
 //! index holds of it, and changes only the difference.
 
-pub mod archived;
+pub mod archive_list;
+mod archived;
 mod bad_lines;
 mod build;
 mod build_batches;
@@ -41,7 +42,7 @@ pub use crate::catalog::file_table::{FileMeta, ReadProgress};
 pub use crate::catalog::positions::TranscriptPosition;
 pub use crate::catalog::session_zones::ZONE_DOCS;
 
-use crate::catalog::archived::ArchivedFiles;
+use crate::catalog::archive_list::ArchivedFiles;
 use crate::catalog::build_batches::PART_BYTES;
 use crate::catalog::change_log::ChangeLog;
 use crate::catalog::extract::Corpus;

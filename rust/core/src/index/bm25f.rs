@@ -195,6 +195,15 @@ impl Totals {
         }
     }
 
+    /// Adds other documents.
+    pub fn merge(&mut self, other: &Self) {
+        self.documents = self.documents.saturating_add(other.documents);
+        let counts = self.docs_with_field.iter_mut().zip(other.docs_with_field);
+        counts.for_each(|(all, more)| *all = all.saturating_add(more));
+        let lengths = self.length.iter_mut().zip(other.length);
+        lengths.for_each(|(all, more)| *all = all.saturating_add(more));
+    }
+
     /// Returns `avglen_f` of every field that a document has, and infinity for the others.
     pub fn average_if_any(&self) -> [f32; FIELDS] {
         let average = self.average();

@@ -23,11 +23,7 @@ pub struct CollectionStats {
 impl CollectionStats {
     /// Adds the documents of another collection, which has none of these.
     pub fn add(&mut self, other: &Self) {
-        self.totals.documents = self.totals.documents.saturating_add(other.totals.documents);
-        let totals = self.totals.docs_with_field.iter_mut().zip(other.totals.docs_with_field);
-        totals.for_each(|(all, more)| *all = all.saturating_add(more));
-        let lengths = self.totals.length.iter_mut().zip(other.totals.length);
-        lengths.for_each(|(all, more)| *all = all.saturating_add(more));
+        self.totals.merge(&other.totals);
         for (name, count) in &other.doc_freqs {
             let all = self.doc_freqs.entry(name.clone()).or_default();
             *all = all.saturating_add(*count);

@@ -2,15 +2,35 @@
 
 use std::sync::Arc;
 
-use crate::catalog::archived::{ArchivedFile, ArchivedFiles};
-use crate::error::{Interrupt, Result};
+use crate::catalog::archive_list::{ArchivedFile, ArchivedFiles};
+use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::files::root::Stat;
 use crate::memory_limit::trim_heap;
 use crate::store::Store;
 
 impl Store {
-    /// Returns the list of archived files as it was last read.
+    /// Returns the list of archived files as it is on the disk, read again only if it has changed.
+    ///
+    /// # Errors
+    /// As for [`ArchivedFiles::open`].
+    pub fn archive_list(&self) -> Result<Arc<ArchivedFiles>> {
+        let mut list = self.archive_list.lock();
+        if list.has_changed(self.root()) {
+            *list = Arc::new(ArchivedFiles::open(self.root())?);
+        }
+        Ok(list.clone())
+    }
+
+    /// As [`Store::archive_list`]; of a link in its place, whoever writes there says what is wrong.
+    pub(super) fn archive_list_if_allowed(&self) -> Result<Arc<ArchivedFiles>> {
+        match self.archive_list() {
+            Err(Error::Refused { .. }) => Ok(Arc::default()),
+            list => list,
+        }
+    }
+
+    /// Returns the list of archived files that the index follows.
     pub(crate) fn archived(&self) -> Arc<ArchivedFiles> {
         self.archived.lock().clone()
     }
@@ -78,8 +98,8 @@ impl Store {
         if !before.has_changed(self.root()) {
             return Ok(());
         }
+        let after = self.archive_list_if_allowed()?;
         let mut state = self.write_state(interrupt)?;
-        let after = Arc::new(ArchivedFiles::open(self.root())?);
         state.main.archived = after.clone();
         if let Some(tools) = &mut state.tools {
             tools.archived = after.clone();

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::catalog::Catalog;
-use crate::catalog::archived::ArchivedFiles;
+use crate::catalog::archive_list::ArchivedFiles;
 use crate::catalog::extract::Corpus;
 use crate::catalog::omission::Omission;
 use crate::catalog::snapshot::file as snapshot_file;
@@ -128,7 +128,9 @@ pub struct Store {
     pub(crate) weights: Weights,
     pub(crate) clock: FsClock,
     pub(crate) limit: MemoryLimit,
-    /// The list of archived files as this process has read it.
+    /// The list of archived files as it was last read.
+    archive_list: Mutex<Arc<ArchivedFiles>>,
+    /// The list that the index follows.
     archived: Mutex<Arc<ArchivedFiles>>,
     /// A list of which all files were as they were archived, and the last change of a file then.
     all_archived: Mutex<Option<(Arc<ArchivedFiles>, u64)>>,
@@ -189,6 +191,7 @@ impl Store {
             weights,
             clock,
             limit,
+            archive_list: Mutex::default(),
             archived: Mutex::default(),
             all_archived: Mutex::default(),
             gram_index_min_size,
@@ -241,7 +244,7 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         self.limit.measure_again();
-        *self.archived.lock() = Arc::new(ArchivedFiles::open(self.root())?);
+        *self.archived.lock() = self.archive_list_if_allowed()?;
         // the snapshot is read while the files are listed
         let (snapshot, seen) = in_parallel(
             || snapshot_file::load(self.root(), &self.weights, &self.limit),

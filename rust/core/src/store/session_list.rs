@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::catalog::archived::ArchivedFiles;
+use crate::catalog::archive_list::ArchivedFiles;
 use crate::error::{Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::store::Store;

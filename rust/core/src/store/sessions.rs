@@ -78,7 +78,7 @@ impl SessionFilter {
 impl Session {
     pub(super) fn of(catalog: &Catalog, file: &FileMeta) -> Option<Self> {
         let archived = catalog.archived_file(file).cloned().unwrap_or_default();
-        let (messages, progress) = (file.documents.len() + archived.messages, file.progress);
+        let (messages, progress) = (file.documents.len() + archived.messages(), file.progress);
         let record = SessionRecord::parse(catalog.labels.text(file.summary));
         if messages + progress.textless as usize == 0 && !record.is_written {
             return None;

@@ -263,7 +263,7 @@ impl Store {
             status.bad_lines.extend(file.bad_lines_note());
             if let Some(archived) = state.main.archived_file(file) {
                 status.archived += 1;
-                status.archived_messages += archived.messages;
+                status.archived_messages += archived.messages();
                 continue;
             }
             let left_out = file.left_out.map(|why| (file.path.clone(), why.to_owned()));

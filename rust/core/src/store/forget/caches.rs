@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
-use crate::catalog::archived::ArchivedFiles;
 use crate::error::{Error, Interrupt, Result, wait_for};
 use crate::files::paths::OWN;
 use crate::store::Store;
@@ -86,7 +85,7 @@ impl Store {
         &self,
         mut paths: impl Iterator<Item = &'p String>,
     ) -> Result<()> {
-        let archived = ArchivedFiles::open(self.root())?;
+        let archived = self.archive_list_if_allowed()?;
         if !archived.may_hold_others() && !paths.any(|path| archived.files().contains_key(path)) {
             return Ok(());
         }
