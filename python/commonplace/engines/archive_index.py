@@ -8,7 +8,6 @@ import time
 from importlib import import_module
 from mmap import PAGESIZE
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import archive_row_names
@@ -17,6 +16,7 @@ from commonplace.errors import Busy, CommonplaceError, MemoryLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from tempfile import TemporaryDirectory
 
 INSTALL = "pip install 'commonplace[archive]'"
 LOCK_TIMEOUT = 30.0
@@ -101,6 +101,9 @@ class ArchiveIndex:
         """Return a folder with links to the files of an index that can only be read: to open it,
         tantivy writes a lock beside them.
         """
+        # it is rarely needed, and each search would wait for the import
+        from tempfile import TemporaryDirectory  # noqa: PLC0415
+
         self._links = TemporaryDirectory(prefix="commonplace-archive-")
         folder = Path(self._links.name)
         for file in self._folder.iterdir():

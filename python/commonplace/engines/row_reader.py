@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import memory_left
@@ -11,6 +10,7 @@ from commonplace.errors import MemoryLimit, NotFound, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from concurrent.futures import Future
 
     from commonplace import _core
     from commonplace._core import ArchiveRows
@@ -104,6 +104,9 @@ def _in_turn(readers: Iterable[RowReader]) -> Iterator[tuple[RowReader, list[str
 
 
 def _by_threads(readers: Iterable[RowReader]) -> Iterator[tuple[RowReader, list[str]]]:
+    # only changes need it, and a search would wait for the import
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
     waiting: deque[tuple[RowReader, Future[list[str]]]] = deque()
     with ThreadPoolExecutor(THREADS) as threads:
 
