@@ -358,10 +358,10 @@ fn a_folder_is_watched_before_it_is_listed() {
     memory.put("deep/a.md", "# A\n");
     let store = memory.open(false);
     let entered = Mutex::new(Vec::new());
-    let walk = store.root().walk_visiting("", &never, &|folder: &str| {
+    let walk = store.root().walk_visiting("", &never, &|folder| {
         // whatever is saved from here on is told by the watch, or must be in the list
-        fs::write(memory.at(folder).join("late.md"), "# Late\n").unwrap();
-        entered.lock().unwrap().push(folder.to_owned());
+        fs::write(memory.at(folder.path).join("late.md"), "# Late\n").unwrap();
+        entered.lock().unwrap().push(folder.path.to_owned());
     });
     let seen: Vec<String> = walk.unwrap().files.into_iter().map(|(path, _)| path).collect();
     assert_eq!(seen, ["deep/a.md", "deep/late.md", "late.md"]);

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use commonplace_core::error::{Error, Result};
 use commonplace_core::files::root::Root;
 use commonplace_core::files::side_files::Access;
+use commonplace_core::files::walk::OpenedFolder;
 use commonplace_core::files::write_rules::WriteRules;
 use commonplace_core::files::{Expected, Files};
 use hostile::{Case, cases};
@@ -482,7 +483,7 @@ fn a_walk_whose_thread_panics_ends() {
     }
     let root = Root::open(place.path(), false).unwrap();
     for number in 0..64 {
-        let enter = |folder: &str| assert_ne!(folder, format!("{number}"));
+        let enter = |folder: &OpenedFolder<'_>| assert_ne!(folder.path, format!("{number}"));
         let walk = || root.walk_visiting("", &|| false, &enter);
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(walk)).is_err());
     }

@@ -8,7 +8,10 @@ use rustc_hash::FxHashMap;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::open::{MAX_LINK_WAITS, check_regular, refusal, stat_settled};
 use crate::files::paths::{self, MAX_DEPTH};
-use crate::files::platform::{Errno, FileInfo, FileType, FolderEntries, FolderEntry, SysResult};
+use crate::files::platform::{
+    AsHandle as _, Errno, FileInfo, FileType, FolderEntries, FolderEntry, Handle, HandleRef,
+    SysResult,
+};
 use crate::files::root::{Root, Stat};
 use crate::sync::{Condvar, Mutex};
 
@@ -26,6 +29,18 @@ pub struct Walk {
     /// What a write that was cut short left behind: hidden, and ending in `.swap`.
     pub(crate) leftovers: Vec<String>,
 }
+
+/// A folder of a walk that is about to be listed.
+#[derive(Debug)]
+pub struct OpenedFolder<'w> {
+    /// Relative to the root.
+    pub path: &'w str,
+    /// The handle that it is listed by, for to open it again takes as long; or why there is none.
+    pub(crate) handle: SysResult<HandleRef<'w>>,
+}
+
+/// Called with each folder of a walk.
+type Enter<'f> = &'f (dyn Fn(&OpenedFolder<'_>) + Sync);
 
 impl Root {
     /// Lists everything below `prefix` (`""` for all). Hidden files and folders are
@@ -46,7 +61,7 @@ impl Root {
         &self,
         prefix: &str,
         interrupt: Interrupt<'_>,
-        enter: &(dyn Fn(&str) + Sync),
+        enter: Enter<'_>,
     ) -> Result<Walk> {
         if !prefix.is_empty() {
             paths::check_read(prefix)?;
@@ -59,7 +74,7 @@ impl Root {
         &self,
         prefix: &str,
         interrupt: Interrupt<'_>,
-        enter: &(dyn Fn(&str) + Sync),
+        enter: Enter<'_>,
     ) -> Result<Walk> {
         let queue =
             Mutex::new(WalkQueue { folders: vec![prefix.to_owned()], listing: 0, stopped: false });
@@ -117,7 +132,7 @@ const PARALLEL_FROM: usize = 8;
 struct ParallelWalk<'a> {
     root: &'a Root,
     prefix: &'a str,
-    enter: &'a (dyn Fn(&str) + Sync),
+    enter: Enter<'a>,
     queue: Mutex<WalkQueue>,
     /// Notified when there are more folders, or no more.
     more: Condvar,
@@ -174,9 +189,13 @@ impl ParallelWalk<'_> {
 
     fn done(&self, folders: Vec<String>) {
         let mut queue = self.queue.lock();
+        let is_news = !folders.is_empty() || queue.listing == 1 || queue.stopped;
         queue.folders.extend(folders);
         queue.listing -= 1;
-        self.more.notify_all();
+        // most folders hold no others, and to wake nobody is a call of the system too
+        if is_news {
+            self.more.notify_all();
+        }
     }
 
     /// Ends the walk of both threads.
@@ -187,10 +206,13 @@ impl ParallelWalk<'_> {
     }
 
     fn visit(&self, folder: &str, found: &mut ThreadListing) -> Result<()> {
-        (self.enter)(folder);
+        let opened = self.root.open_dir(folder);
+        let handle = opened.as_ref().map(Handle::as_handle).map_err(|e| *e);
+        (self.enter)(&OpenedFolder { path: folder, handle });
         let mut listing = Vec::new();
         let mut below = Vec::new();
-        match self.root.list(folder, &mut found.walk, &mut listing, &mut below) {
+        let list = |opened| list(folder, opened, &mut found.walk, &mut listing, &mut below);
+        match opened.and_then(list) {
             Ok(()) => found.walk.dirs.push(folder.to_owned()),
             Err(e) if folder == self.prefix => {
                 return Err(self.stop(refusal("list", self.prefix, e)));
@@ -225,57 +247,55 @@ fn collect_in_order(
     }
 }
 
-impl Root {
-    fn list(
-        &self,
-        folder: &str,
-        walk: &mut Walk,
-        listing: &mut Vec<ListedEntry>,
-        queue: &mut Vec<String>,
-    ) -> SysResult<()> {
-        let mut waits = MAX_LINK_WAITS;
-        let mut entries = FolderEntries::new(self.open_dir(folder)?)?;
-        while let Some(entry) = entries.read() {
-            let entry = entry?;
-            let Some(name) = entry.name() else {
-                if !entry.name_bytes().starts_with(b".") {
-                    walk.skip(&join(folder, &escape_invalid(entry.name_bytes())), "encoding");
-                }
-                continue;
-            };
-            if name.starts_with('.') {
-                if name.ends_with(".swap") {
-                    walk.leftovers.push(join(folder, name));
-                }
-                continue;
+fn list(
+    folder: &str,
+    opened: Handle,
+    walk: &mut Walk,
+    listing: &mut Vec<ListedEntry>,
+    queue: &mut Vec<String>,
+) -> SysResult<()> {
+    let mut waits = MAX_LINK_WAITS;
+    let mut entries = FolderEntries::new(opened)?;
+    while let Some(entry) = entries.read() {
+        let entry = entry?;
+        let Some(name) = entry.name() else {
+            if !entry.name_bytes().starts_with(b".") {
+                walk.skip(&join(folder, &escape_invalid(entry.name_bytes())), "encoding");
             }
-            let path = join(folder, name);
-            if let Err(Error::Refused { code, .. }) = paths::check_read(name) {
-                walk.skip(&path, code);
-                continue;
+            continue;
+        };
+        if name.starts_with('.') {
+            if name.ends_with(".swap") {
+                walk.leftovers.push(join(folder, name));
             }
-            let (kind, info) = match stat_entry(&entries, &entry, &mut waits) {
-                Err(Errno::NOENT) => continue,
-                stat => stat?,
-            };
-            match (kind, info) {
-                (FileType::Folder, _) if path.split('/').count() >= MAX_DEPTH => {
-                    walk.skip(&path, "deep");
-                }
-                (FileType::Folder, _) => {
-                    listing.push((format!("{path}/"), None));
-                    queue.push(path);
-                }
-                (FileType::File, Some(info)) if check_regular(&path, &info).is_ok() => {
-                    listing.push((path, Some(info.stat)));
-                }
-                (FileType::File, _) => walk.skip(&path, "hardlink"),
-                (FileType::Link, _) => walk.skip(&path, "symlink"),
-                _ => walk.skip(&path, "type"),
-            }
+            continue;
         }
-        Ok(())
+        let path = join(folder, name);
+        if let Err(Error::Refused { code, .. }) = paths::check_read(name) {
+            walk.skip(&path, code);
+            continue;
+        }
+        let (kind, info) = match stat_entry(&entries, &entry, &mut waits) {
+            Err(Errno::NOENT) => continue,
+            stat => stat?,
+        };
+        match (kind, info) {
+            (FileType::Folder, _) if path.split('/').count() >= MAX_DEPTH => {
+                walk.skip(&path, "deep");
+            }
+            (FileType::Folder, _) => {
+                listing.push((format!("{path}/"), None));
+                queue.push(path);
+            }
+            (FileType::File, Some(info)) if check_regular(&path, &info).is_ok() => {
+                listing.push((path, Some(info.stat)));
+            }
+            (FileType::File, _) => walk.skip(&path, "hardlink"),
+            (FileType::Link, _) => walk.skip(&path, "symlink"),
+            _ => walk.skip(&path, "type"),
+        }
     }
+    Ok(())
 }
 
 /// Returns the type of an entry, and its stat if it is or may be a file: only that needs a second

@@ -3,7 +3,7 @@
 //! (Longer than 350 lines: every way in which the index follows the files, by one walk.)
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::catalog::extract::Corpus;
 use crate::catalog::omission::Omission;
@@ -18,7 +18,7 @@ use crate::files::walk::{UNLISTABLE, Walk};
 use crate::index::dictionary::expansion::Expander;
 use crate::store::document_cache::DocumentCache;
 use crate::store::{IndexState, Store};
-use crate::sync::{Mutex, RwLockReadGuard};
+use crate::sync::RwLockReadGuard;
 
 /// Changed folders above which the whole root is walked: each costs a pass over all files.
 const MAX_FOLDERS: usize = 64;
@@ -385,14 +385,14 @@ pub(crate) fn walk(
     watch: &mut Option<Watch>,
     interrupt: Interrupt<'_>,
 ) -> Result<Walk> {
-    let watching = Mutex::new((watch.as_mut(), true));
+    let enough = AtomicBool::new(true);
+    let watching = watch.as_ref();
     let walk = root.walk_visiting(folder, interrupt, &|folder| {
-        let (watch, enough) = &mut *watching.lock();
-        if let Some(watch) = watch {
-            *enough &= watch.add(root.handle(), folder);
+        if watching.is_some_and(|watch| !watch.add(folder.path, folder.handle)) {
+            enough.store(false, Ordering::Relaxed);
         }
     });
-    if !watching.into_inner().1 {
+    if !enough.into_inner() {
         // the system has no more watches to give: from now on stamps are compared
         *watch = None;
     }

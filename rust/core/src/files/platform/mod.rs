@@ -107,14 +107,15 @@ pub(crate) trait Platform {
 }
 
 /// A queue of changes below the root. Where there is none, each call compares stamps.
-pub(crate) trait FolderWatch: Sized + Debug + Send {
+pub(crate) trait FolderWatch: Sized + Debug + Send + Sync {
     /// Starts without any folder; none where the system has no watch to give.
     fn new() -> Option<Self>;
 
-    /// Watches one folder, given the root's handle; call it before listing the folder.
+    /// Watches one folder, given its handle, or why it could not be opened; call it before listing
+    /// the folder.
     ///
     /// Returns false when the system has no watch left for it, or would not report everything.
-    fn add(&mut self, root: HandleRef<'_>, folder: &str) -> bool;
+    fn add(&self, folder: &str, handle: SysResult<HandleRef<'_>>) -> bool;
 
     /// Returns and forgets what happened since the last call.
     fn drain(&mut self) -> Changes;

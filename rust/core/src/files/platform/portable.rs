@@ -76,7 +76,7 @@ impl FolderWatch for NoWatch {
         None
     }
 
-    fn add(&mut self, _: HandleRef<'_>, _: &str) -> bool {
+    fn add(&self, _: &str, _: SysResult<HandleRef<'_>>) -> bool {
         match self.0 {}
     }
 
