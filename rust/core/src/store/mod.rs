@@ -244,13 +244,14 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
         self.limit.measure_again();
-        *self.archived.lock() = self.archive_list_if_allowed()?;
-        // the snapshot is read while the files are listed
-        let (snapshot, seen) = in_parallel(
-            || snapshot_file::load(self.root(), &self.weights, &self.limit),
+        // the snapshot and the list of the archive are read while the files are listed
+        let load = || snapshot_file::load(self.root(), &self.weights, &self.limit);
+        let ((snapshot, archived), seen) = in_parallel(
+            || (load(), self.archive_list_if_allowed()),
             || walk(self.root(), "", self.clock, watch, interrupt),
         );
         let seen = seen?;
+        *self.archived.lock() = archived?;
         if !seen.leftovers.is_empty() {
             self.files.schedule_search();
         }
