@@ -738,11 +738,13 @@ def archive_label(letter: str, text: str) -> str:
 def archive_row_names(name: str) -> list[str]:
     """Return the names of rows of the archive that stand for a name; a document has one of them."""
 
-def by_context(rows: Sequence[tuple[float, int, int]]) -> list[tuple[int, bool]]:
+def by_context(
+    rows: Sequence[tuple[float, tuple[int, int, int, int, int, int]]],
+) -> list[tuple[int, bool]]:
     """Return messages by the scores of their rows and of those beside them, the likely best first.
 
     Args:
-        rows: Of each its score, its file, and its place there.
+        rows: Of each its score, and the columns of its place (`PlaceColumns` in the core).
 
     Returns:
         For each message the index of its row, or of the row beside it, and whether it is that.
@@ -967,14 +969,14 @@ class Store:
         """Return the list of archived files as it is on the disk now."""
     def archived_documents(
         self,
-        rows: Sequence[tuple[int, int, int, int, int, int, int, int]],
+        rows: Sequence[tuple[int, int, int, int, int, int]],
         with_neighbours: int,
         names: QueryNames | None = None,
     ) -> tuple[builtins.list[EngineDocument], builtins.list[str]]:
         """Return the archived documents of these rows, and the files that have changed since.
 
         Args:
-            rows: Of each its file, and the columns of its place (`PlaceColumns` in the core).
+            rows: Of each the columns of its place (`PlaceColumns` in the core).
             with_neighbours: Of so many of the first, the messages beside them as well.
             names: The query: words that it does not ask for are left out.
         """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commonplace
-from commonplace.engines.archive_index import NUMBERS, ArchiveIndex
+from commonplace.engines import archive_index
+from commonplace.engines.archive_index import ArchiveIndex, Place
+from commonplace.engines.archive_part import NUMBERS, ArchivePart
 from commonplace.engines.archive_queries import ArchiveQueries, _merged, _widened
 from tests.archive.helpers import line
 
@@ -40,7 +44,7 @@ def made(folder: Path, rows: list[tuple[int, ...]]) -> ArchiveIndex:
     for at, (*counts, others) in enumerate(rows):
         names = [name for name, count in zip(NAMES, counts, strict=True) for _ in range(count)]
         text = " ".join([*names, *(f"e{at}{other}" for other in range(others))])
-        index.add([json.dumps({"t": text, **dict.fromkeys(NUMBERS, at)})])
+        index.add(at, [json.dumps({"t": text, "f": at, **dict.fromkeys(NUMBERS, at)})])
         if at % 25 == 24:
             index.commit()
     index.commit()
@@ -49,38 +53,50 @@ def made(folder: Path, rows: list[tuple[int, ...]]) -> ArchiveIndex:
     return index
 
 
-def places(rows: list[tuple[float, Any]]) -> list[tuple[int, int]]:
+def places(rows: list[tuple[float, Place]]) -> list[tuple[int, int, int]]:
     """Return where rows are."""
-    return [(at.segment_ord, at.doc) for _, at in rows]
+    return [(part, at.segment_ord, at.doc) for _, (part, at) in rows]
 
 
 @settings(deadline=None, max_examples=60)
 @given(
-    ROWS, st.lists(st.floats(0.1, 12.0), min_size=5, max_size=5), st.sampled_from([1, 3, 10, 100])
+    ROWS,
+    st.lists(st.floats(0.1, 12.0), min_size=5, max_size=5),
+    st.sampled_from([1, 3, 10, 100]),
+    st.booleans(),
 )
 def test_the_best_rows_are_those_of_the_whole_query(
-    rows: list[tuple[int, ...]], weights: list[float], most: int
+    rows: list[tuple[int, ...]], weights: list[float], most: int, is_large: bool
 ) -> None:
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        if is_large:
+            patched.setattr(archive_index, "MANY", 0)
         index = made(Path(folder) / "index", rows)
         queries = ArchiveQueries(index)
         own_weights = dict(zip(NAMES, weights, strict=True))
-        known = sorted(filter(index.count_rows, NAMES), key=index.count_rows)
-        weighted = {name: own_weights[name] for name in known}
-        whole = queries._either([queries._weighted(*one) for one in weighted.items()])
-        for required in ([], [index.term("emost")]):
+        weighted = {name: own_weights[name] for name in NAMES if index.count_rows(name)}
+
+        def whole(part: ArchivePart, _most: int, *, required: list[Any]) -> list[tuple[float, Any]]:
+            own = [name for name in weighted if part.count_rows(name)]
+            either = queries._either([part.weighted(name, weighted[name]) for name in own])
             zero = [queries._query.const_score_query(one, 0.0) for one in required]
-            expected = dict_of(index.best([whole, *zero], [], len(rows)))
+            return part.best([either, *zero], [], len(rows)) if own else []
+
+        for required in ([], [index.term("emost")]):
+            expected = dict_of(index.best(partial(whole, required=required), len(rows)))
             best = queries.best(weighted, required, most)
-            assert len(best) == min(most, len(expected)) == len(set(places(best)))
-            scores = sorted(expected.values(), reverse=True)[:most]
-            assert [score for score, _ in best] == pytest.approx(scores, rel=1e-5)
+            # a part of a large index is asked for a share of them
+            exact = ceil(archive_index.SHARE * most) if is_large else most
+            assert min(exact, len(expected)) <= len(best) <= most
+            assert len(best) == len(set(places(best)))
+            scores = sorted(expected.values(), reverse=True)[:exact]
+            assert [score for score, _ in best[:exact]] == pytest.approx(scores, rel=1e-5)
             own = [expected[place] for place in places(best)]
             assert [score for score, _ in best] == pytest.approx(own, rel=1e-5)
         index.close()
 
 
-def dict_of(rows: list[tuple[float, Any]]) -> dict[tuple[int, int], float]:
+def dict_of(rows: list[tuple[float, Place]]) -> dict[tuple[int, int, int], float]:
     """Return the score of each row by its place."""
     return dict(zip(places(rows), (score for score, _ in rows), strict=True))
 
@@ -96,10 +112,13 @@ def test_the_best_of_two_searches_are_each_row_once(tmp_path: Path) -> None:
     index = made(tmp_path / "index", [(1, 0, 0, 0, 1, 0), (0, 1, 0, 0, 1, 0), (0, 0, 1, 0, 1, 0)])
     address = index.tantivy.DocAddress
     rows = [address(0, 0), address(0, 1), address(0, 2)]
-    best = _merged([(3.0, rows[0])], [(2.0, rows[0]), (1.0, rows[1])], 3)
-    assert places(best) == [(0, 0), (0, 1)]
-    assert places(_merged([(3.0, rows[0])], [(4.0, rows[1])], 1)) == [(0, 1)]
-    assert places(_merged([(3.0, rows[0])], [(3.0, rows[1])], 1)) == [(0, 0)]
+
+    def merged(before: list[tuple[float, Any]], new: list[tuple[float, Any]], most: int) -> Any:
+        return [(at.segment_ord, at.doc) for _, at in _merged(before, new, most)]
+
+    assert merged([(3.0, rows[0])], [(2.0, rows[0]), (1.0, rows[1])], 3) == [(0, 0), (0, 1)]
+    assert merged([(3.0, rows[0])], [(4.0, rows[1])], 1) == [(0, 1)]
+    assert merged([(3.0, rows[0])], [(3.0, rows[1])], 1) == [(0, 0)]
 
 
 def test_messages_of_many_files_are_ranked_as_by_the_store(tmp_path: Path) -> None:

@@ -167,11 +167,15 @@ def test_what_is_forgotten_leaves_the_archive(memory: Path) -> None:
 def terms(memory: Path, beginning: str) -> list[tuple[str, int]]:
     """Return the words in the index of the archive; none where there is no index."""
     folder = memory / ".commonplace/archive/index"
-    if not (folder / "meta.json").exists():
-        return []
-    searcher = tantivy.Index.open(str(folder)).searcher()
+    parts = [part.parent for part in sorted(folder.glob("*/meta.json"))]
+    searchers = [tantivy.Index.open(str(part)).searcher() for part in parts]
     # as it is spelled, and that of a word which is its own stem
-    return [one for letter in "we" for one in searcher.terms_with_prefix("t", letter + beginning)]
+    return [
+        one
+        for searcher in searchers
+        for letter in "we"
+        for one in searcher.terms_with_prefix("t", letter + beginning)
+    ]
 
 
 @pytest.mark.parametrize("at", [0, 3, 5])

@@ -24,7 +24,7 @@ def test_a_damaged_index_is_made_again(memory: Path, loss: str) -> None:
     # by another process, for this one would still have it mapped
     subprocess.run([sys.executable, "-c", ARCHIVES, memory, "old"], check=True, timeout=60)
     folder = memory / ".commonplace/archive/index"
-    for file in folder.iterdir():
+    for file in [file for file in folder.rglob("*") if file.is_file()]:
         if loss == "gone":
             file.unlink()
         elif loss == "empty" and file.name == "meta.json":

@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import ArchiveRows, best_first, by_context
-from commonplace.engines.archive_index import LOCK_TIMEOUT, ArchiveIndex, Row
+from commonplace.engines.archive_index import ArchiveIndex
 from commonplace.engines.archive_list import FOLDER, ArchiveList
+from commonplace.engines.archive_part import LOCK_TIMEOUT
 from commonplace.engines.archive_queries import WINDOW, ArchiveQueries
 from commonplace.engines.protocol import EngineStats
 from commonplace.engines.row_reader import RowReader, read_ahead, scarce_memory
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from commonplace._core import CollectionStats, EngineDocument, QueryNames, SearchFilter
     from commonplace.archival import Archival
+    from commonplace.engines.archive_part import Row
 
 # Best messages whose neighbours are candidates too, where a filter leaves messages out
 NEAR = 64
@@ -123,7 +125,7 @@ class ArchiveEngine:
     def refresh(self) -> None:
         """See what others have committed, and make the index again if it is damaged."""
         self._read_list()
-        if self._index.searcher is None or self._seen != self._list.stamp:
+        if not self._index.is_open or self._seen != self._list.stamp:
             self._open()
         else:
             self._index.reload()
@@ -164,9 +166,8 @@ class ArchiveEngine:
         own = [*self._queries.phrases(names), *self._queries.fields(filter)]
         scored = self._queries.best(weights, [*own, *places], POOL * count)
         # at once: to open a column costs more than to read it
-        rows = self._index.numbers([address for _, address in scored])
-        placed = zip(scored, rows, strict=True)
-        order = by_context([(score, row[0], row[3]) for (score, _), row in placed])
+        rows = self._index.numbers([place for _, place in scored])
+        order = by_context([(score, row) for (score, _), row in zip(scored, rows, strict=True)])
         order = order[: int(MOST * count)]
         documents: list[EngineDocument] = []
         if own:
@@ -229,7 +230,7 @@ class ArchiveEngine:
         """Add the rows of files."""
         for reader, rows in read_ahead(readers):
             if rows:
-                self._index.add(rows)
+                self._index.add(reader.number, rows)
                 continue
             self.remove(reader.path)
             self._added[reader.path] = found = reader.found()
@@ -269,10 +270,10 @@ class ArchiveEngine:
 
     def _read_list(self) -> None:
         self._list.read()
-        self._index.deleted = self._list.deleted
+        self._index.set_deleted(deleted=self._list.deleted)
 
     def _follow(self) -> None:
-        if self._index.searcher is None or self._list.has_changed():
+        if not self._index.is_open or self._list.has_changed():
             self.refresh()
 
     def _open(self) -> None:
@@ -310,7 +311,8 @@ class ArchiveEngine:
                 self._index.close()
                 self._core.remove_archive_index()
                 self._index.make()
-                self._list.deleted = self._index.deleted = False
+                self._list.deleted = False
+                self._index.set_deleted(deleted=False)
             self._index.begin(self._core.release_index)
             self._orphans = [] if again else self._unlisted()
             # a number is never used again, also not one of a killed move

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from commonplace._core import CollectionStats, QueryNames, SearchFilter
-    from commonplace.engines.archive_index import ArchiveIndex
+    from commonplace.engines.archive_index import ArchiveIndex, Place
+    from commonplace.engines.archive_part import ArchivePart
 
 # The letters of names that stand for words of the text, and for those beside it
 TEXT, BESIDE = "cw", {"c": "b", "w": "v"}
@@ -62,7 +63,7 @@ class ArchiveQueries:
         return counts
 
     def weights(self, names: QueryNames, stats: CollectionStats) -> dict[str, float]:
-        """Return the names of rows that a query asks for, rarest first, with their weights."""
+        """Return the names of rows that a query asks for, with their weights."""
         weights: dict[str, float] = {}
 
         def add(name: str, weight: float) -> None:
@@ -80,13 +81,24 @@ class ArchiveQueries:
         for name, kind, typos, terms in names.patterns:
             for own in self._expanded(kind, typos, terms):
                 add(own, weighted.get("~" + name, 1.0))
-        count = self._index.count_rows
-        return {name: weights[name] for name in sorted(weights, key=count) if count(name)}
+        return {name: weight for name, weight in weights.items() if self._index.count_rows(name)}
 
     def best(
         self, weights: dict[str, float], required: Sequence[Any], most: int
+    ) -> list[tuple[float, Place]]:
+        """Return the rows that score best of those that pass all of `required`, best first."""
+        # they say what is found, and nothing of how good it is
+        required = [self._query.const_score_query(one, 0.0) for one in required]
+
+        def best_of(part: ArchivePart, most: int) -> list[tuple[float, Any]]:
+            return self._best_of(part, weights, required, most)
+
+        return self._index.best(best_of, most)
+
+    def _best_of(
+        self, part: ArchivePart, weights: dict[str, float], required: Sequence[Any], most: int
     ) -> list[tuple[float, Any]]:
-        """Return the rows that score best of those that pass all of `required`, best first.
+        """Return the rows of a part that score best, best first.
 
         tantivy scores each row that has any of the names, as it uses no upper bounds here. Most
         have only frequent ones, which weigh little. So rows with a rare name are scored first, and
@@ -94,14 +106,15 @@ class ArchiveQueries:
         have no others are not scored. Then those with the other names are: of these the best count,
         for what they have of the names before was scored.
         """
-        # they say what is found, and nothing of how good it is
-        required = [self._query.const_score_query(one, 0.0) for one in required]
-        parts = [self._weighted(name, weight) for name, weight in weights.items()]
-        counts = [self._index.count_rows(name) for name in weights]
+        names = sorted(filter(part.count_rows, weights), key=part.count_rows)
+        if not names:
+            return []
+        parts = [part.weighted(name, weights[name]) for name in names]
+        counts = [part.count_rows(name) for name in names]
         # the most that the names from each one on give together
         bounds = [0.0]
-        for weight in reversed(weights.values()):
-            bounds.append(bounds[-1] + weight * MOST_SCORE)
+        for name in reversed(names):
+            bounds.append(bounds[-1] + weights[name] * MOST_SCORE)
         bounds.reverse()
         essential = next(
             (at for at, found in enumerate(accumulate(counts), 1) if found >= most), len(counts)
@@ -112,7 +125,7 @@ class ArchiveQueries:
             if not required:
                 essential = _widened(counts, done, essential)
             either = self._either(parts[done:essential])
-            scored = self._index.best([either, *required], parts[essential:], most)
+            scored = part.best([either, *required], parts[essential:], most)
             best = _merged(best, scored, most) if done else scored
             least = best[-1][0] if len(best) == most else 0.0
             needed = next(at for at in range(essential, len(bounds)) if bounds[at] <= least)
@@ -171,11 +184,6 @@ class ArchiveQueries:
     def _in_files(self, paths: Sequence[str], numbers: Mapping[str, int]) -> Any:
         own = [numbers[path] for path in paths if path in numbers]
         return self._query.term_set_query(self._index.schema, "f", own)
-
-    def _weighted(self, name: str, weight: float) -> Any:
-        """Return the query for a name, with our weight in place of tantivy's idf."""
-        idf = self._index.idf(self._index.count_rows(name))
-        return self._query.boost_query(self._index.term(name), weight / idf)
 
     def _expanded(self, kind: str, typos: int, terms: list[str]) -> list[str]:
         """Return the names of rows that a pattern stands for, of the most frequent words."""

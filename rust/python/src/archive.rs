@@ -191,14 +191,13 @@ pub fn archive_row_names(name: &str) -> Vec<String> {
     rows::row_names(name)
 }
 
-/// Numbers of a row of the archive: its file, and then the columns of its place.
-pub type Row = (u64, u32, u32, u32, u32, u32, u64, u64);
+/// Numbers of a row of the archive: the columns of its place.
+pub type Row = (u64, u32, u64, u64, u32, u64);
 
-/// Returns where an archived document is, and in which file.
+/// Returns where an archived document is: the number of its file, and the place there.
 pub fn archived_place(row: Row) -> (u64, ArchivedPlace) {
-    let (file, start, other_lines, place, turn, session_run, terms, hash) = row;
-    let columns = PlaceColumns { start, other_lines, place, turn, session_run, terms, hash };
-    (file, columns.into())
+    let (upper, other_lines, run, lower, file, hash) = row;
+    PlaceColumns { upper, other_lines, run, lower, file, hash }.file_and_place()
 }
 
 /// Returns the words that a query asks for, if it is given and asks for known ones.
@@ -206,8 +205,12 @@ pub fn asked_words(names: Option<&QueryNames>) -> Option<AskedWords> {
     AskedWords::of(&names?.names)
 }
 
-/// Returns messages by their rows (score, file, place) and those of their neighbours, best first.
+/// Returns messages by their rows, each with its score, and those of their neighbours, best first.
 #[pyfunction]
-pub fn by_context(rows: Vec<(f64, u64, u32)>) -> Vec<(usize, bool)> {
-    context_order::by_context(&rows)
+pub fn by_context(rows: Vec<(f64, Row)>) -> Vec<(usize, bool)> {
+    let placed = rows.into_iter().map(|(score, row)| {
+        let (file, place) = archived_place(row);
+        (score, file, place.position.place)
+    });
+    context_order::by_context(&placed.collect::<Vec<_>>())
 }

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::index::bm25f::{Counts, FIELDS, Field, Lengths};
 use crate::index::dictionary::interner::Interner;
@@ -517,8 +517,9 @@ impl Lexicon {
     pub fn finish_words(&mut self, keeps: impl Fn(u32) -> bool) -> (Vec<(u32, Counts)>, Lengths) {
         self.end_field();
         let marker = self.add_marker();
-        let mut places = FxHashMap::default();
-        let mut words: Vec<(u32, Counts)> = Vec::new();
+        let most = self.document.words().len();
+        let mut places = FxHashMap::with_capacity_and_hasher(most, FxBuildHasher);
+        let mut words: Vec<(u32, Counts)> = Vec::with_capacity(most);
         for &FieldCount { word, count, field, .. } in self.document.words() {
             if marker != Some(word) && !keeps(self.entry(word).concept) {
                 continue;

@@ -7,7 +7,6 @@
 use std::fmt::Write as _;
 use std::fs::File;
 
-use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::extract::{Corpus, IndexInput};
@@ -31,6 +30,8 @@ const MAX_REPEATS: u16 = 4;
 /// The letters of a stem and of the word that is spelled like it, in the text and only beside it.
 const STEM_AND_WORD: &str = "e";
 const STEM_AND_WORD_BESIDE: &str = "d";
+/// Bytes of a name and the blank behind it, about.
+const NAME_BYTES: usize = 10;
 /// Bytes of a file that are read at a time.
 const PIECE: usize = 1 << 18;
 /// Most bytes that its row and what it is made of take, for each byte of a line.
@@ -250,12 +251,12 @@ fn check_line(limit: &MemoryLimit, what: impl FnOnce() -> String, length: usize)
 }
 
 fn row(document: &EngineDocument, words: Vec<StemmedWord<'_>>, id: u64) -> String {
-    let PlaceColumns { start, other_lines, place, turn, session_run, terms, hash } =
-        PlaceColumns::from(&ArchivedPlace::from(document));
-    let names = Value::String(names(document, words));
-    let mut row =
-        format!(r#"{{"t":{names},"f":{id},"o":{start},"l":{other_lines},"p":{place},"u":{turn}"#);
-    let _ = write!(row, r#","r":{session_run},"w":{terms},"h":{hash}"#);
+    let PlaceColumns { upper, other_lines, run, lower, file, hash } =
+        PlaceColumns::new(id, &ArchivedPlace::from(document));
+    // no text has what JSON cannot hold
+    let names = serde_json::to_string(&names(document, words)).unwrap_or_default();
+    let mut row = format!(r#"{{"t":{names},"f":{id},"o":{upper},"l":{other_lines}"#);
+    let _ = write!(row, r#","r":{run},"w":{lower},"x":{file},"h":{hash}"#);
     if let Some(time) = document.time {
         let _ = write!(row, r#","d":{time}"#);
     }
@@ -263,46 +264,67 @@ fn row(document: &EngineDocument, words: Vec<StemmedWord<'_>>, id: u64) -> Strin
     row
 }
 
-/// Returns the names of a document. A stem and the word that is spelled like it are one name, for
-/// most words are their own stems: so there are half as many. `n_t` stays exact, since a document
-/// has either this name or one of the two (see [`row_names`]).
+/// Returns the names of a document, separated by blanks. A stem and the word that is spelled like it
+/// are one name, for most words are their own stems: so there are half as many. `n_t` stays exact,
+/// since a document has either this name or one of the two (see [`row_names`]).
 fn names(document: &EngineDocument, words: Vec<StemmedWord<'_>>) -> String {
-    // each with how often it is repeated
-    let mut names: Vec<(String, u16)> = Vec::with_capacity(2 * words.len());
-    let mut stem: Option<(TermKind, usize)> = None;
-    each_name(words, &mut |kind, name, counts| {
-        // the words of a stem follow it, and those without a stem come before all stems
-        let both = match (stem, kind) {
-            (Some((TermKind::Stem, at)), TermKind::Word) => Some((at, STEM_AND_WORD)),
-            (Some((TermKind::StemBeside, at)), TermKind::WordBeside) => {
-                Some((at, STEM_AND_WORD_BESIDE))
-            }
-            _ => None,
-        };
-        if let Some((at, letter)) = both
-            && names[at].0[1..] == name[1..]
-        {
-            names[at].0.replace_range(..1, letter);
-            return;
-        }
-        let mut repeats = 1;
-        if matches!(kind, TermKind::Stem | TermKind::StemBeside) {
-            stem = Some((kind, names.len()));
+    let mut row = String::with_capacity(NAME_BYTES * (words.len() + 4));
+    let mut stem = WaitingStem::default();
+    each_name(words, &mut |kind, name, counts| match kind {
+        TermKind::Stem | TermKind::StemBeside => {
+            stem.end(&mut row);
             let in_text: u16 = counts[..Field::Speaker as usize].iter().sum();
-            repeats = in_text.clamp(1, MAX_REPEATS);
+            stem.begin(kind, name, in_text.clamp(1, MAX_REPEATS));
         }
-        names.push((name, repeats));
+        TermKind::Word | TermKind::WordBeside if stem.takes(kind, name) => {}
+        _ => push(&mut row, name),
     });
-    names.push((label('R', &document.role), 1));
-    names.push((label('S', &document.session), 1));
-    let mut row = String::new();
-    for (name, repeats) in names {
-        for _ in 0..repeats {
-            row.push_str(&name);
-            row.push(' ');
+    stem.end(&mut row);
+    push(&mut row, &label('R', &document.role));
+    push(&mut row, &label('S', &document.session));
+    row
+}
+
+fn push(row: &mut String, name: &str) {
+    row.push_str(name);
+    row.push(' ');
+}
+
+/// The name of a stem that becomes another one where a word is spelled like it: the words of a stem
+/// follow it, and those without a stem come before all stems.
+#[derive(Debug, Default)]
+struct WaitingStem {
+    kind: Option<TermKind>,
+    name: String,
+    repeats: u16,
+}
+
+impl WaitingStem {
+    fn begin(&mut self, kind: TermKind, name: &str, repeats: u16) {
+        (self.kind, self.repeats) = (Some(kind), repeats);
+        self.name.clear();
+        self.name.push_str(name);
+    }
+
+    /// Takes the name of a word that is spelled like the stem; says whether it is such a word.
+    fn takes(&mut self, kind: TermKind, name: &str) -> bool {
+        let both = match (self.kind, kind) {
+            (Some(TermKind::Stem), TermKind::Word) => STEM_AND_WORD,
+            (Some(TermKind::StemBeside), TermKind::WordBeside) => STEM_AND_WORD_BESIDE,
+            _ => return false,
+        };
+        let is_alike = self.name[1..] == name[1..];
+        if is_alike {
+            self.name.replace_range(..1, both);
+        }
+        is_alike
+    }
+
+    fn end(&mut self, row: &mut String) {
+        if self.kind.take().is_some() {
+            (0..self.repeats).for_each(|_| push(row, &self.name));
         }
     }
-    row
 }
 
 /// Returns the names of rows that stand for a name: a document has one of them.

@@ -103,7 +103,7 @@ impl EngineDocument {
     #[must_use]
     pub fn names(&self, context: bool) -> Vec<String> {
         let mut names = Vec::with_capacity(2 * self.words.len());
-        each_name(self.stemmed(context), &mut |_, name, _| names.push(name));
+        each_name(self.stemmed(context), &mut |_, name, _| names.push(name.to_owned()));
         names
     }
 
@@ -143,25 +143,32 @@ impl EngineDocument {
 /// Hands out the names of a document of these words, with their kinds and counts.
 pub(super) fn each_name(
     words: Vec<StemmedWord<'_>>,
-    each: &mut dyn FnMut(TermKind, String, &Counts),
+    each: &mut dyn FnMut(TermKind, &str, &Counts),
 ) {
+    // one buffer for all: a document has some dozens
+    let mut name = String::new();
     for concept in concepts(words) {
         let (kind, counts) = (concept.kind(), &concept.counts);
-        let own = kind.name(concept.term());
-        if is_in_heading(counts) {
-            each(TermKind::Heading, TermKind::Heading.name(&own), counts);
+        let has = [
+            (TermKind::Heading, is_in_heading(counts)),
+            (TermKind::Speaker, counts[Field::Speaker as usize] > 0),
+        ];
+        for (field, _) in has.into_iter().filter(|(_, has)| *has) {
+            name.clear();
+            name.extend([field.letter(), kind.letter()]);
+            name.push_str(concept.term());
+            each(field, &name, counts);
         }
-        if counts[Field::Speaker as usize] > 0 {
-            each(TermKind::Speaker, TermKind::Speaker.name(&own), counts);
-        }
-        match is_in_text(counts) {
-            true => each(kind, own, counts),
-            false => each(kind.beside(), kind.beside().name(concept.term()), counts),
-        }
+        let mut hand_out = |kind: TermKind, term: &str, counts: &Counts| {
+            let kind = if is_in_text(counts) { kind } else { kind.beside() };
+            name.clear();
+            name.push(kind.letter());
+            name.push_str(term);
+            each(kind, &name, counts);
+        };
+        hand_out(kind, concept.term(), counts);
         for (word, counts) in concept.words.iter().filter(|_| concept.stem.is_some()) {
-            let in_text = is_in_text(counts);
-            let kind = if in_text { TermKind::Word } else { TermKind::WordBeside };
-            each(kind, kind.name(word), counts);
+            hand_out(TermKind::Word, word, counts);
         }
     }
 }
