@@ -1,5 +1,6 @@
 //! Text: sections of Markdown, metadata, tokens, languages, snippets, times.
 
+mod ascii;
 pub mod block_entries;
 mod blocks;
 pub mod code_names;

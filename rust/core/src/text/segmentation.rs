@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
+use crate::text::ascii::{HIGH, first, is_word_byte, word_bytes};
 use crate::text::language::{is_unspaced, runs_over_lines};
 
 /// Bytes behind which a chunk ends where it can: neither a person nor a program writes so long a
@@ -79,50 +80,6 @@ fn next_span(text: &str, mut at: usize) -> Option<Range<usize>> {
             c => at += c.len_utf8(),
         }
     }
-}
-
-/// The highest bit of each of eight bytes.
-const HIGH: u64 = eight_of(0x80);
-
-const fn eight_of(byte: u8) -> u64 {
-    byte as u64 * 0x0101_0101_0101_0101
-}
-
-/// Returns the highest bit of those of eight bytes of which [`is_word_byte`] says yes.
-#[inline]
-const fn word_bytes(eight: u64) -> u64 {
-    // a byte below 0x80 reaches it by the sum if it is `least` or more, and none carries
-    const fn from(seven_bits: u64, least: u8) -> u64 {
-        seven_bits + eight_of(0x80 - least)
-    }
-    let ascii = eight & !HIGH;
-    let small = ascii | eight_of(0x20);
-    let letters = from(small, b'a') & !from(small, b'z' + 1);
-    let digits = from(ascii, b'0') & !from(ascii, b'9' + 1);
-    let underscores = !from(ascii ^ eight_of(b'_'), 1);
-    (letters | digits | underscores) & !eight & HIGH
-}
-
-/// Returns the first place from `at` on whose highest bit `marked` sets.
-///
-/// Eight at a time, for how long a word is no processor can foretell.
-#[inline]
-fn first(bytes: &[u8], mut at: usize, marked: impl Fn(u64) -> u64) -> usize {
-    while let Some((eight, _)) = bytes.get(at..).and_then(<[u8]>::split_first_chunk) {
-        match marked(u64::from_le_bytes(*eight)) {
-            0 => at += 8,
-            found => return at + found.trailing_zeros() as usize / 8,
-        }
-    }
-    let is_marked = |byte: &u8| marked(u64::from(*byte)) & 0x80 > 0;
-    let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().position(is_marked).unwrap_or(rest.len())
-}
-
-/// Says of an ASCII character what [`is_word`] does.
-#[inline]
-const fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// Returns a span around `at`, not before `from`, that falls into the same chunks alone as it
@@ -276,27 +233,6 @@ mod tests {
             let pieces: Vec<&str> = pieces(&text, 1 << 15).collect();
             assert!(pieces.iter().all(|piece| piece.len() < 1 << 16));
             assert_eq!(pieces.iter().flat_map(|piece| chunks(piece)).collect::<Vec<_>>(), whole);
-        }
-    }
-
-    #[test]
-    fn eight_bytes_at_once_equal_the_plain_reference() {
-        for byte in 0..=u8::MAX {
-            for place in 0..8 {
-                let mut eight = [b' ', 0xff, 0, b'a'].repeat(2);
-                eight[place] = byte;
-                let told = word_bytes(u64::from_le_bytes(eight.clone().try_into().unwrap()));
-                for (place, &byte) in eight.iter().enumerate() {
-                    let is_word = told >> (8 * place) & 0xff == 0x80;
-                    assert_eq!(is_word, is_word_byte(byte), "{byte}");
-                    assert_eq!(told & 0x7f << (8 * place), 0);
-                }
-                for from in 0..=eight.len() {
-                    let expected = eight[from..].iter().position(|&byte| is_word_byte(byte));
-                    let expected = expected.map_or(eight.len(), |at| from + at);
-                    assert_eq!(first(&eight, from, word_bytes), expected);
-                }
-            }
         }
     }
 }
