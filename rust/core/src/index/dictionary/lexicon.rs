@@ -358,6 +358,7 @@ impl Lexicon {
             counted.clear();
             self.slots.begin();
             self.count(text, counted, filter);
+            counted.set_concepts(self.entries.all());
             counted.language = Some(self.language);
         }
     }
@@ -365,6 +366,7 @@ impl Lexicon {
     /// Adds what was counted of a field to the document being read.
     fn end_field(&mut self) {
         if let Some(field) = self.field.take() {
+            self.text.set_concepts(self.entries.all());
             self.document.add(field, &self.text);
             self.text.clear();
         }
@@ -374,7 +376,6 @@ impl Lexicon {
     fn count(&mut self, text: &str, counted: &mut CountedText, filter: Option<&PrefixFilter>) {
         // only of such a chunk as `is_ruled_out` takes is it known what it adds to the length
         let filter = filter.filter(|_| self.language == LanguageId::BY_WORD);
-        let before = counted.words.len();
         self.previous = None;
         let mut lookups = std::mem::take(&mut self.spare_lookups);
         segmentation::spans(text, &mut |span| {
@@ -385,7 +386,6 @@ impl Lexicon {
         });
         self.count_chunks(text, &mut lookups, counted, filter);
         self.spare_lookups = lookups;
-        counted.set_concepts(before, self.entries.all());
     }
 
     /// Counts the words of some chunks of a text.

@@ -22,6 +22,9 @@ pub struct WordEntry {
 #[derive(Debug, Clone, Default)]
 pub struct CountedText {
     pub(super) words: Vec<WordCount>,
+    /// The concept of each of `words` in the upper half, and its place in the lower; ascending once
+    /// the text is counted.
+    order: Vec<u64>,
     /// What it adds to the length of a field.
     pub(super) length: u32,
     pub(super) votes: Votes,
@@ -33,9 +36,7 @@ pub struct CountedText {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WordCount {
     pub word: u32,
-    /// The concept of the word,
-    pub concept: u32,
-    /// and which of its variants the word is.
+    /// Which of the variants of its concept the word is.
     pub variant: u16,
     pub count: u16,
 }
@@ -44,18 +45,21 @@ impl CountedText {
     /// Empties it for the next text.
     pub(crate) fn clear(&mut self) {
         self.words.clear();
+        self.order.clear();
         self.length = 0;
         self.votes.clear();
         self.language = None;
     }
 
-    /// Looks up the concepts of the words from the place `from` on.
-    pub(super) fn set_concepts(&mut self, from: usize, entries: &[WordEntry]) {
-        for count in &mut self.words[from..] {
+    /// Looks up the concepts of the words, and sorts by them: once for all documents that have the text.
+    pub(super) fn set_concepts(&mut self, entries: &[WordEntry]) {
+        self.order.clear();
+        for (at, count) in (0..).zip(&mut self.words) {
             let entry = entries[count.word as usize];
-            count.concept = entry.concept;
             count.variant = u16::try_from(entry.variant).unwrap_or(u16::MAX);
+            self.order.push(u64::from(entry.concept) << 32 | at);
         }
+        self.order.sort_unstable();
     }
 }
 
@@ -99,7 +103,7 @@ impl WordSlots {
             return;
         }
         *slot = (words.len() as u32, self.text);
-        words.push(WordCount { word, concept: 0, variant: 0, count: 1 });
+        words.push(WordCount { word, variant: 0, count: 1 });
     }
 
     /// Adds slots for so many words, and some more.
@@ -121,8 +125,10 @@ impl WordSlots {
 /// The counts of the document being read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DocumentCounts {
-    /// The concept of each of `words` in the upper half, and its place in the lower.
+    /// As [`CountedText::order`], behind which single words may stand.
     order: Vec<u64>,
+    /// Spare buffer for the order.
+    merged: Vec<u64>,
     words: Vec<FieldCount>,
     lengths: [u32; FIELDS],
     pub votes: Votes,
@@ -151,11 +157,30 @@ impl DocumentCounts {
             self.votes.add_all(&text.votes);
         }
         let first = self.words.len() as u64;
-        let key = |(at, count): (u64, &WordCount)| u64::from(count.concept) << 32 | at;
-        self.order.extend((first..).zip(&text.words).map(key));
-        self.words.extend(text.words.iter().map(|&WordCount { word, variant, count, .. }| {
-            FieldCount { word, variant, count, field }
+        self.merge(&text.order, first);
+        let counts = text.words.iter();
+        self.words.extend(counts.map(|&WordCount { word, variant, count }| FieldCount {
+            word,
+            variant,
+            count,
+            field,
         }));
+    }
+
+    /// Merges the ascending keys of a text, whose words begin at the place `first`, into the order.
+    fn merge(&mut self, keys: &[u64], first: u64) {
+        let Self { order, merged, .. } = self;
+        merged.resize(order.len() + keys.len(), 0);
+        let (mut old, mut new) = (0, 0);
+        for least in &mut *merged {
+            let known = order.get(old).copied().unwrap_or(u64::MAX);
+            let key = keys.get(new).map_or(u64::MAX, |key| key + first);
+            // no processor can foretell which is less
+            *least = known.min(key);
+            old += usize::from(known < key);
+            new += usize::from(known >= key);
+        }
+        std::mem::swap(order, merged);
     }
 
     /// Adds a word with its counts in all texts of a field.
@@ -173,8 +198,8 @@ impl DocumentCounts {
     /// Returns the counts of each concept, ascending, as places among [`Self::words`] in the lower
     /// half of a number that has the concept in its upper half.
     pub fn by_concept(&mut self) -> (impl Iterator<Item = &[u64]>, &[FieldCount]) {
-        // small keys sort faster than the counts themselves
-        self.order.sort_unstable();
+        // that of texts is ascending already, and this sort merges single words into it
+        self.order.sort();
         (self.order.chunk_by(|a, b| a >> 32 == b >> 32), &self.words)
     }
 
