@@ -11,6 +11,7 @@ use crate::files::file_kind::FileKind;
 use crate::files::platform::FileExt as _;
 use crate::files::root::{Root, Stat};
 use crate::memory_limit::MemoryLimit;
+use crate::messages::formats::DESCRIBED_LINES;
 use crate::messages::line_reader::{LONGEST_LINE, is_in_utf16};
 
 /// Files of a batch: neighbours, which share words, stay on one thread.
@@ -125,8 +126,11 @@ fn parts_of(root: &Root, path: &str, size: u64, part_bytes: u64) -> Result<Vec<R
     let mut start = 0;
     loop {
         let share = ((size - start) / SHARE).clamp(part_bytes / SHORTEST, part_bytes).max(1);
-        // the first has the lines that describe the session
-        let wanted = if start == 0 { part_bytes } else { share };
+        // the first is short, for one thread reads it before the other begins
+        let wanted = match start {
+            0 => described_bytes(&file, path, part_bytes)?.max(part_bytes / SHORTEST).max(1),
+            _ => share,
+        };
         if size - start < 2 * wanted {
             break;
         }
@@ -136,6 +140,28 @@ fn parts_of(root: &Root, path: &str, size: u64, part_bytes: u64) -> Result<Vec<R
     }
     parts.push(start..size);
     Ok(parts)
+}
+
+/// Returns how many bytes the lines have that describe the session, at most `most`: a transcript that is
+/// read in parts has them in the first.
+fn described_bytes(file: &File, path: &str, most: u64) -> Result<u64> {
+    let mut window = vec![0; WINDOW];
+    let (mut at, mut lines) = (0, 0);
+    while at < most {
+        let read = file.read_at(&mut window, at).map_err(|error| Error::io("read", path, error))?;
+        let ends = memchr::memchr_iter(b'\n', &window[..read]);
+        let left = (DESCRIBED_LINES - lines) as usize;
+        let (count, last) = ends.take(left).fold((0, 0), |(count, _), end| (count + 1, end));
+        lines += count;
+        if lines == DESCRIBED_LINES {
+            return Ok(most.min(at + last as u64 + 1));
+        }
+        if read == 0 {
+            break;
+        }
+        at += read as u64;
+    }
+    Ok(most)
 }
 
 /// Returns where the line ends that holds the byte at `from`; none where that is not before `size`,
