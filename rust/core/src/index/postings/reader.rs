@@ -49,12 +49,13 @@ pub(crate) struct Superblock<'a> {
     pub has_heading: bool,
 }
 
-/// Where the postings of a block are in the columns of its superblock.
-pub(crate) struct Places {
-    start: usize,
-    /// For each document of the block the place of its posting behind `start`, plus one; 0 if it has
-    /// none.
-    after: [u8; BLOCK],
+/// The postings of one block.
+pub(crate) struct BlockPostings<'a> {
+    offsets: &'a [u8],
+    saturations: &'a [u8],
+    codes: &'a [u8],
+    /// Empty where no posting of the superblock is in a heading.
+    headings: &'a [u8],
 }
 
 /// What a superblock stores of its blocks.
@@ -207,24 +208,41 @@ impl<'a> PostingList<'a> {
 
     /// Returns the profile of a document, if it is in the list.
     pub fn find(&self, document: u32) -> Option<u32> {
-        let number = document as usize / SUPERBLOCK;
-        let packed = self.superblocks.get(number).and_then(|packed| packed.find(document));
-        packed.or_else(|| {
-            let documents = document..document.saturating_add(1);
-            let may_be = self.may_have_unblocked(number);
-            may_be.then(|| Some(self.unblocked_in(documents).next()?.0.profile))?
-        })
+        let mut found = None;
+        self.find_all(&[document], |_, profile| found = Some(profile));
+        found
+    }
+
+    /// Calls `each` for those of some documents of one superblock, in ascending order, that are in the
+    /// list: the place among them, and the profile.
+    #[inline]
+    pub(crate) fn find_all(&self, documents: &[u32], mut each: impl FnMut(usize, u32)) {
+        let Some(&first) = documents.first() else { return };
+        let number = first as usize / SUPERBLOCK;
+        if let Some(mut packed) = self.superblocks.get(number).map(Profiles::of) {
+            for (place, &document) in documents.iter().enumerate() {
+                packed.find(document).into_iter().for_each(|profile| each(place, profile));
+            }
+        }
+        if !self.may_have_unblocked(number) {
+            return;
+        }
+        for (place, &document) in documents.iter().enumerate() {
+            let unblocked = self.unblocked_in(document..document.saturating_add(1));
+            unblocked.take(1).for_each(|(posting, _)| each(place, posting.profile));
+        }
     }
 
     /// Calls `each` for every posting.
     pub fn for_each(&self, mut each: impl FnMut(Posting)) {
         for number in self.superblocks.numbers() {
             let Some(superblock) = self.superblocks.get(number) else { continue };
+            let mut profiles = Profiles::of(superblock);
             for block in 0..BLOCKS_PER_SUPERBLOCK {
-                for at in superblock.block(block) {
-                    let offset = usize::from(superblock.column(OFFSETS)[at]);
+                for at in profiles.superblock.block(block) {
+                    let offset = usize::from(profiles.superblock.column(OFFSETS)[at]);
                     let document = (number * BLOCKS_PER_SUPERBLOCK + block) * BLOCK + offset;
-                    each(Posting { document: document as u32, profile: superblock.profile(at) });
+                    each(Posting { document: document as u32, profile: profiles.get(at) });
                 }
             }
         }
@@ -315,23 +333,75 @@ impl<'a> Superblock<'a> {
         impacts.map(move |(at, (&saturation, &code))| (saturation, heading(at), code))
     }
 
-    /// Calls `each` for the postings of a block: the offset in it, the saturation, that in headings,
-    /// and the code of the profile. Where none is in a heading, groups of postings are left out that
-    /// all have less than a `least` saturation.
+    /// Returns the postings of a block.
     #[inline]
-    pub fn for_each_in_block(
-        &self,
-        block: usize,
-        least: u32,
-        mut each: impl FnMut(usize, u8, u8, u8),
-    ) {
+    pub fn postings(&self, block: usize) -> BlockPostings<'a> {
         let range = self.block(block);
         let of = |column| &self.column(column)[range.clone()];
-        let (offsets, saturations, codes) = (of(OFFSETS), of(SATURATIONS), of(CODES));
-        // most words are in few headings
-        if self.has_heading {
+        BlockPostings {
+            offsets: of(OFFSETS),
+            saturations: of(SATURATIONS),
+            codes: of(CODES),
+            // most words are in few headings
+            headings: if self.has_heading { of(HEADINGS) } else { &[] },
+        }
+    }
+}
+
+/// The profiles of the postings of a superblock.
+struct Profiles<'a> {
+    superblock: Superblock<'a>,
+    /// How many profiles that need more than a byte the first so many postings have: to count them from
+    /// the start for each document would be much of the time of a lookup.
+    counted: (usize, usize),
+}
+
+impl<'a> Profiles<'a> {
+    fn of(superblock: Superblock<'a>) -> Self {
+        Self { superblock, counted: (0, 0) }
+    }
+
+    /// Returns the profile of a document, if it is in the superblock.
+    #[inline]
+    fn find(&mut self, document: u32) -> Option<u32> {
+        let block = document as usize / BLOCK % BLOCKS_PER_SUPERBLOCK;
+        let range = self.superblock.block(block);
+        let offsets = &self.superblock.column(OFFSETS)[range.clone()];
+        let at = memchr::memchr((document as usize % BLOCK) as u8, offsets)?;
+        Some(self.get(range.start + at))
+    }
+
+    /// Returns the profile of the posting at a place.
+    #[inline]
+    fn get(&mut self, at: usize) -> u32 {
+        let codes = self.superblock.column(CODES);
+        if codes[at] != ESCAPE {
+            return codes[at].into();
+        }
+        let (places, before) = if self.counted.0 <= at { self.counted } else { (0, 0) };
+        let before = before + memchr::memchr_iter(ESCAPE, &codes[places..at]).count();
+        self.counted = (at, before);
+        let column = if self.superblock.has_heading { HEADINGS + 1 } else { HEADINGS };
+        u32::from_le_bytes(self.superblock.column(column).as_chunks().0[before])
+    }
+}
+
+impl BlockPostings<'_> {
+    /// Returns how many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// Calls `each` for every posting: the offset in the block, the saturation, that in headings, and the
+    /// code of the profile. Where none is in a heading, groups of postings are left out that all have
+    /// less than a `least` saturation.
+    #[inline]
+    pub fn for_each(&self, least: u32, mut each: impl FnMut(usize, u8, u8, u8)) {
+        let Self { offsets, saturations, codes, headings } = *self;
+        if !headings.is_empty() {
             for ((&offset, (&saturation, &code)), &heading) in
-                zip(zip(offsets, zip(saturations, codes)), of(HEADINGS))
+                zip(zip(offsets, zip(saturations, codes)), headings)
             {
                 each(offset.into(), saturation, heading, code);
             }
@@ -354,52 +424,29 @@ impl<'a> Superblock<'a> {
         }
     }
 
-    /// Returns the impact of the posting at an offset of a block, if there is one: the saturation,
-    /// that in headings, and the code of the profile.
+    /// Returns the place of the posting of each document, plus one, so that many can be looked up; 0 of
+    /// documents without a posting.
     #[inline]
-    pub fn impact_at(&self, block: usize, offset: usize) -> Option<(u8, u8, u8)> {
-        let range = self.block(block);
-        let at = range.start + memchr::memchr(offset as u8, &self.column(OFFSETS)[range])?;
-        let heading = if self.has_heading { self.column(HEADINGS)[at] } else { 0 };
-        Some((self.column(SATURATIONS)[at], heading, self.column(CODES)[at]))
-    }
-
-    /// Returns where the posting of each document of a block is, so that many can be looked up.
-    #[inline]
-    pub fn places(&self, block: usize) -> Places {
-        let range = self.block(block);
+    pub fn places(&self) -> [u8; BLOCK] {
         let mut after = [0; BLOCK];
-        for (at, &offset) in (1..).zip(&self.column(OFFSETS)[range.clone()]) {
+        for (at, &offset) in (1..).zip(self.offsets) {
             after[usize::from(offset) % BLOCK] = at;
         }
-        Places { start: range.start, after }
+        after
     }
 
-    /// As [`Self::impact_at`], in the block of these places.
+    /// Returns the place of the posting at an offset, if there is one.
     #[inline]
-    pub fn impact_in(&self, places: &Places, offset: usize) -> Option<(u8, u8, u8)> {
-        let at = places.start + usize::from(places.after[offset % BLOCK].checked_sub(1)?);
-        let heading = if self.has_heading { self.column(HEADINGS)[at] } else { 0 };
-        Some((self.column(SATURATIONS)[at], heading, self.column(CODES)[at]))
+    pub fn place(&self, offset: usize) -> Option<usize> {
+        memchr::memchr(offset as u8, self.offsets)
     }
 
-    /// Returns the profile of a document, if it is in the superblock.
+    /// Returns the impact of the posting at a place: the saturation, that in headings, and the code of
+    /// the profile.
     #[inline]
-    fn find(&self, document: u32) -> Option<u32> {
-        let block = document as usize / BLOCK % BLOCKS_PER_SUPERBLOCK;
-        let (offset, range) = (document as usize % BLOCK, self.block(block));
-        let at = memchr::memchr(offset as u8, &self.column(OFFSETS)[range.clone()])?;
-        Some(self.profile(range.start + at))
-    }
-
-    fn profile(&self, at: usize) -> u32 {
-        let codes = self.column(CODES);
-        if codes[at] != ESCAPE {
-            return codes[at].into();
-        }
-        let before = memchr::memchr_iter(ESCAPE, &codes[..at]).count();
-        let escaped = self.column(if self.has_heading { HEADINGS + 1 } else { HEADINGS });
-        u32::from_le_bytes(escaped.as_chunks().0[before])
+    pub fn impact(&self, place: usize) -> (u8, u8, u8) {
+        let heading = self.headings.get(place).copied().unwrap_or(0);
+        (self.saturations[place], heading, self.codes[place])
     }
 }
 

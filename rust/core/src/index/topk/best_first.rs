@@ -9,13 +9,14 @@
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter::zip;
 use std::ops::Range;
 
 use crate::index::postings::codec::{BLOCK, BLOCKS_PER_SUPERBLOCK, SUPERBLOCK};
 use crate::index::topk::bound_queue::{BoundedRange, DocRange, PendingBlocks};
 use crate::index::topk::collector::{Scoring, TopDocs};
 use crate::index::topk::maxscore::MaxScore;
-use crate::index::topk::term_scorer::TermScorer;
+use crate::index::topk::term_scorer::{Candidate, TermScorer};
 use crate::index::topk::upper_bound::{FixedScore, UpperBound, to_fixed};
 
 /// When the search changes from best-first order to MaxScore.
@@ -181,6 +182,7 @@ impl<'c, 'a, 's, S: Scoring> BestFirstSearch<'c, 'a, 's, S> {
         order.sort_unstable();
         let mut order = order.into_iter().rev().peekable();
         let mut lists = MaxScore::new(self.scorers);
+        let (mut due, mut scores) = (Vec::new(), Vec::new());
         while let Some((max, Reverse(superblock))) = order.next()
             && max >= self.top.threshold
             && !self.top.scoring.is_stopped()
@@ -196,17 +198,34 @@ impl<'c, 'a, 's, S: Scoring> BestFirstSearch<'c, 'a, 's, S> {
                 let block = superblock * BLOCKS_PER_SUPERBLOCK as u32 + at as u32;
                 limits[at] >= threshold && scoring.may_allow(documents(block))
             });
+            if open == [false; BLOCKS_PER_SUPERBLOCK] {
+                continue;
+            }
             let document = |offset: u32| superblock * SUPERBLOCK as u32 + offset;
             let candidates = lists.candidates(open, threshold);
             candidates.iter().for_each(|&(_, offset)| scoring.prefetch(document(offset)));
-            for &(bound, offset) in candidates {
-                let document = document(offset);
-                // documents with a higher bound were queued before
-                let due = (self.top.threshold..=limits[offset as usize / BLOCK]).contains(&bound);
-                if due && self.top.scoring.allows(document) {
-                    self.score_candidate(document, accept);
-                }
-            }
+            // documents with a higher bound were queued before
+            let is_due = |&&(bound, offset): &&Candidate| {
+                bound <= limits[offset as usize / BLOCK] && scoring.allows(document(offset))
+            };
+            due.clear();
+            let candidates = candidates.iter().filter(is_due);
+            due.extend(candidates.map(|&(_, offset)| document(offset)));
+            self.score_all(&due, &mut scores);
+            zip(&scores, &due)
+                .for_each(|(&score, &document)| self.top.offer((score, document), accept));
+        }
+    }
+
+    /// Sets the scores of some documents of one superblock, in ascending order.
+    fn score_all(&self, documents: &[u32], scores: &mut Vec<FixedScore>) {
+        scores.clear();
+        scores.resize(documents.len(), 0);
+        for (at, scorer) in self.scorers.iter().enumerate() {
+            scorer.list.find_all(documents, |place, profile| {
+                let score = self.top.scoring.term_score(at, documents[place], profile);
+                scores[place] += to_fixed(score);
+            });
         }
     }
 

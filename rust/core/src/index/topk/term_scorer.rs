@@ -177,11 +177,11 @@ impl SuperblockScorer<'_, '_> {
                 false => {
                     // the bound of code 255 is no lower than any other
                     let least = min.div_ceil(bounds.per_saturation[255].max(1));
-                    packed.for_each_in_block(block, least, |at, saturation, heading, code| {
+                    packed.postings(block).for_each(least, |at, saturation, heading, code| {
                         each(at % BLOCK, bounds.without_speaker(saturation, heading, code));
                     });
                 }
-                true => packed.for_each_in_block(block, 0, |at, saturation, heading, code| {
+                true => packed.postings(block).for_each(0, |at, saturation, heading, code| {
                     each(at % BLOCK, bounds.of(saturation, heading, code));
                 }),
             }
@@ -205,17 +205,18 @@ impl SuperblockScorer<'_, '_> {
                 false => bounds.without_speaker(saturation, heading, code),
                 true => bounds.of(saturation, heading, code),
             };
+            let postings = packed.postings(block);
             // to look for a document takes about as long as to read so many postings
-            if usize::from(packed.counts()[block]) < 8 * documents.len() {
-                let places = packed.places(block);
+            if postings.len() < 8 * documents.len() {
+                let places = postings.places();
                 for (sum, offset) in &mut *documents {
-                    let offset = *offset as usize % BLOCK;
-                    *sum += packed.impact_in(&places, offset).map_or(0, bound);
+                    let place = usize::from(places[*offset as usize % BLOCK]).checked_sub(1);
+                    *sum += place.map_or(0, |place| bound(postings.impact(place)));
                 }
             } else {
                 for (sum, offset) in &mut *documents {
-                    let offset = *offset as usize % BLOCK;
-                    *sum += packed.impact_at(block, offset).map_or(0, bound);
+                    let place = postings.place(*offset as usize % BLOCK);
+                    *sum += place.map_or(0, |place| bound(postings.impact(place)));
                 }
             }
         }

@@ -56,7 +56,7 @@ fn check_superblock(
     for at in 0..BLOCKS_PER_SUPERBLOCK {
         let here: Vec<&Posting> = postings.iter().filter(|p| block(p) == at).collect();
         let mut seen = Vec::new();
-        packed.for_each_in_block(at, 0, |offset, saturation, heading, code| {
+        packed.postings(at).for_each(0, |offset, saturation, heading, code| {
             seen.push((offset, saturation, heading, code));
         });
         prop_assert_eq!(seen, here.iter().map(|p| offset_and_impact(p)).collect::<Vec<_>>());
