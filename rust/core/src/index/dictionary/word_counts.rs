@@ -175,7 +175,7 @@ impl DocumentCounts {
         for least in &mut *merged {
             let known = order.get(old).copied().unwrap_or(u64::MAX);
             let key = keys.get(new).map_or(u64::MAX, |key| key + first);
-            // no processor can foretell which is less
+            // without a branch, which could not be predicted
             *least = known.min(key);
             old += usize::from(known < key);
             new += usize::from(known >= key);
