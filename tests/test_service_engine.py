@@ -161,7 +161,9 @@ def test_a_file_changed_by_hand_is_not_answered_as_it_was(tenants: Tenants, tmp_
     key = tenants.grant("acme").key
     (tmp_path / "tenants" / key / "a.md").write_text("Nothing here.\n")
     answer = tenants.call("acme", "search", query="sencha")
-    assert (answer["hits"], answer["freshness"]) == ([], "stale")
+    assert answer["hits"] == []
+    # the search has begun to index the file again, and may see that it is not done
+    assert answer["freshness"] in {"stale", "partial"}
     tenants.process.indexer.rebuild(key)
     assert tenants.search("acme", "here", fresh=[told["fresh"]])["hits"]
 
@@ -297,10 +299,12 @@ def test_a_large_tenant_holds_up_no_other(
 def test_counts_of_a_large_tenant_are_those_of_a_small_one(
     tenants: Tenants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tenants.call("acme", "write", path="a.md", content="# Tea\n\nsencha from Uji\n")
-    told = tenants.call("acme", "write", path="b.md", content="# Cake\n\nno tea, sencham\n")
+    notes = {"a.md": "# Tea\n\nsencha from Uji\n", "b.md": "# Cake\n\nno tea, sencham\n"}
+    told = [
+        tenants.call("acme", "write", path=path, content=content) for path, content in notes.items()
+    ]
     query = 'sencha tea cak* uji "from uji" -oolong'
-    first = tenants.search("acme", query, fresh=[told["fresh"]])
+    first = tenants.search("acme", query, fresh=[one["fresh"] for one in told])
     assert tenants.engine
     searcher = Searcher(tenants.engine)
     key, names = tenants.grant("acme").key, QueryNames(query)
