@@ -35,6 +35,19 @@ def test_a_damaged_index_is_made_again(memory: Path, loss: str) -> None:
         assert found(store, "kettle") == before
 
 
+def test_the_files_of_a_version_without_parts_are_removed(memory: Path) -> None:
+    folder = memory / ".commonplace/archive/index"
+    folder.mkdir(parents=True)
+    old = [folder / "meta.json", folder / "0.term"]
+    for file in old:
+        file.write_text("quagga")
+    with commonplace.open(memory) as store:
+        # there is no list of what they hold
+        store.archive(sessions=["old"])
+        assert [archived for _, archived in found(store, "kettle", limit=1)] == [True]
+    assert not any(file.exists() for file in old)
+
+
 @pytest.mark.parametrize("at", range(1, 13))
 def test_a_killed_move_leaves_each_message_in_one_of_the_two(memory: Path, at: int) -> None:
     with commonplace.open(memory) as store:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import ExitStack
 from mmap import PAGESIZE
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from commonplace.engines.archive_part import ArchivePart
 from commonplace.engines.row_reader import scarce_memory
@@ -43,11 +44,10 @@ MAX_MAPPED = 256 << 20
 
 Place = tuple[int, Any]
 """Where a row is: its part, and its address there."""
-T = TypeVar("T")
 
 
 class ArchiveIndex:
-    """Rows on the disk: opened, written, counted, found.
+    """Rows on the disk in parts: opened, written, counted, found as in one index.
 
     Args:
         folder: Where the parts have their folders.
@@ -61,7 +61,7 @@ class ArchiveIndex:
         self._parts = [ArchivePart(folder / str(part)) for part in range(PARTS)]
         # queries are for all parts, which have the same fields
         self.tantivy, self.schema = self._parts[0].tantivy, self._parts[0].schema
-        self.term, self.number = self._parts[0].term, self._parts[0].number
+        self.term = self._parts[0].term
         self._is_written = False
         self._unflushed = 0
         self._mapped = 0
@@ -79,7 +79,12 @@ class ArchiveIndex:
         return all(part.is_open for part in self._parts)
 
     def open(self, least: int) -> bool:
-        """Open the index; say whether it can be read and has at least so many rows."""
+        """Open the index; say whether it can be read and has at least so many rows.
+
+        One of before there were parts cannot: its files are to be removed.
+        """
+        if (self._folder / "meta.json").exists():
+            return False
         try:
             self.make()
         except (ValueError, OSError, RuntimeError):
@@ -184,9 +189,11 @@ class ArchiveIndex:
             merge: Wait until segments are merged, without which there are ever more of them.
         """
         self._unflushed = 0
-        for part in self._parts:
-            part.end(merge=merge)
         self._is_written = False
+        with ExitStack() as ends:
+            # each one, also if another fails
+            for part in self._parts:
+                ends.callback(part.end, merge=merge)
 
     def unlisted(self, listed: set[int]) -> list[int]:
         """Return the numbers of files that have rows, but are not listed."""
