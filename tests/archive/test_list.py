@@ -54,6 +54,9 @@ def test_a_link_in_its_place_is_named(memory: Path) -> None:
         assert {archived for _, archived in found(store, "kettle")} == {False}
         with pytest.raises(CommonplaceError, match="symbolic link"):
             store.archive(sessions=["old"])
+    # nor by one that has not seen the list before
+    with commonplace.open(memory) as store, pytest.raises(CommonplaceError, match="symbolic link"):
+        store.archive(sessions=["old"])
     assert listed.is_symlink()
 
 

@@ -16,7 +16,8 @@ impl Store {
     /// As for [`ArchivedFiles::open`].
     pub fn archive_list(&self) -> Result<Arc<ArchivedFiles>> {
         let mut list = self.archive_list.lock();
-        if list.has_changed(self.root()) {
+        // a link in its place has no stamps either
+        if list.has_changed(self.root()) || self.archive_stamp().is_none() {
             *list = Arc::new(ArchivedFiles::open(self.root())?);
         }
         Ok(list.clone())
