@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -85,12 +84,9 @@ def test_the_best_rows_are_those_of_the_whole_query(
         for required in ([], [index.term("emost")]):
             expected = dict_of(index.best(partial(whole, required=required), len(rows)))
             best = queries.best(weighted, required, most)
-            # a part of a large index is asked for a share of them
-            exact = ceil(archive_index.SHARE * most) if is_large else most
-            assert min(exact, len(expected)) <= len(best) <= most
-            assert len(best) == len(set(places(best)))
-            scores = sorted(expected.values(), reverse=True)[:exact]
-            assert [score for score, _ in best[:exact]] == pytest.approx(scores, rel=1e-5)
+            assert len(best) == min(most, len(expected)) == len(set(places(best)))
+            scores = sorted(expected.values(), reverse=True)[:most]
+            assert [score for score, _ in best] == pytest.approx(scores, rel=1e-5)
             own = [expected[place] for place in places(best)]
             assert [score for score, _ in best] == pytest.approx(own, rel=1e-5)
         index.close()

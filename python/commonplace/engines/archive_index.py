@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
     from commonplace.engines.archive_part import Row
 
+    PartSearch = Callable[[ArchivePart, int], list[tuple[float, Any]]]
+
 # Parts: with one processor for each, a search takes half of its time
 PARTS = 2
-# Share of the wanted rows that each part of a large index is asked for: files are spread over the
-# parts, so one of them rarely has more of the best
+# Share of the wanted rows that each part of a large index is asked for at first: files are spread
+# over the parts, so one of them rarely has more of the best
 SHARE = 0.7
 # Rows from which on parts are searched at the same time: to begin a thread takes as long as to
 # search some ten thousand
@@ -227,37 +229,35 @@ class ArchiveIndex:
             counts.update(dict(part.words(beginning)))
         return list(counts.items())
 
-    def best(
-        self, search: Callable[[ArchivePart, int], list[tuple[float, Any]]], most: int
-    ) -> list[tuple[float, Place]]:
+    def best(self, search: PartSearch, most: int) -> list[tuple[float, Place]]:
         """Return the best rows of all parts, at most so many, best first.
 
-        Where there are many rows, a thread of its own searches each part but the first, and each
-        part is asked for `SHARE` of them. So many are exact; behind them rows may be missing.
-
         Args:
-            search: Returns so many of the best rows of a part, best first.
+            search: Returns the best rows of a part, best first, at most so many.
             most: Most rows.
         """
-        if self.rows() < MANY or scarce_memory() is not None:
-            found = [search(part, most) for part in self._parts]
-        else:
-            # it takes as long to import as to search a small archive
-            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+        share = most if self.rows() < MANY else math.ceil(SHARE * most)
+        found = self._searched(search, share)
+        rows = _ranked(found)[:most]
+        least = rows[-1][0] if len(rows) == most else -math.inf
+        # a part that gave all it was asked for may have more of the best: with a filter by session
+        # all rows may be in one file
+        for at, own in enumerate(found):
+            if len(own) == share and own[-1][0] > least:
+                found[at] = search(self._parts[at], most)
+        return _ranked(found)[:most]
 
-            # begun for each search: those of a parent are no threads of its child
-            with ThreadPoolExecutor(PARTS - 1) as threads:
-                share = math.ceil(SHARE * most)
-                others = [threads.submit(search, part, share) for part in self._parts[1:]]
-                found = [search(self._parts[0], share), *(one.result() for one in others)]
-        rows = [
-            (score, (part, address))
-            for part, scored in enumerate(found)
-            for score, address in scored
-        ]
-        # of the same score as they come: by part and by address
-        rows.sort(key=lambda row: -row[0])
-        return rows[:most]
+    def _searched(self, search: PartSearch, most: int) -> list[list[tuple[float, Any]]]:
+        """Return what is found in each part; of many rows by a thread for each."""
+        if self.rows() < MANY or scarce_memory() is not None:
+            return [search(part, most) for part in self._parts]
+        # it takes as long to import as to search a small archive
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+        # begun for each search: those of a parent are no threads of its child
+        with ThreadPoolExecutor(PARTS - 1) as threads:
+            others = [threads.submit(search, part, most) for part in self._parts[1:]]
+            return [search(self._parts[0], most), *(one.result() for one in others)]
 
     def numbers(self, places: Sequence[Place]) -> list[Row]:
         """Return the numbers of rows."""
@@ -273,6 +273,12 @@ class ArchiveIndex:
         """Return the query for the rows with any of these names."""
         should = self.tantivy.Occur.Should
         return self.tantivy.Query.boolean_query([(should, self.term(name)) for name in names])
+
+
+def _ranked(found: Sequence[list[tuple[float, Any]]]) -> list[tuple[float, Place]]:
+    """Return the rows of all parts, best first; of the same score by part, in their order."""
+    rows = [(score, (part, address)) for part, own in enumerate(found) for score, address in own]
+    return sorted(rows, key=lambda row: -row[0])
 
 
 def mapped_bytes() -> int:

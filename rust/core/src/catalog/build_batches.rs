@@ -116,7 +116,8 @@ fn add_files(batches: &mut Vec<Batch>, files: Range<usize>) {
     batches.extend(runs.map(|from| Batch::Files(from..files.end.min(from + FILES_PER_BATCH))));
 }
 
-/// Cuts a transcript between lines into parts of about so many bytes, the last ones of fewer.
+/// Cuts a transcript between lines into parts of about so many bytes, the first one and the last ones of
+/// fewer.
 fn parts_of(root: &Root, path: &str, size: u64, part_bytes: u64) -> Result<Vec<Range<u64>>> {
     let file = root.open_read(path)?;
     let mut parts = Vec::new();
