@@ -703,6 +703,10 @@ class ArchivedFiles:
     def __new__(cls) -> ArchivedFiles: ...
     def numbers(self) -> dict[str, int]:
         """Return the number of each file, by path."""
+    def documents_of_parts(self, parts: int) -> list[int]:
+        """Return how many messages the files of each part have: those whose numbers leave its own
+        when they are divided by `parts`.
+        """
     def entries(self) -> dict[str, dict[str, Any]]:
         """Return what is written of each file, by path.
 

@@ -12,7 +12,9 @@ import pytest
 
 import commonplace
 from commonplace.engines.archive import ArchiveEngine
+from commonplace.engines.archive_index import PARTS, ArchiveIndex
 from commonplace.engines.archive_list import VERSION
+from commonplace.engines.archive_part import NUMBERS
 from commonplace.engines.row_reader import RowReader
 from tests.archive.helpers import ARCHIVES, KILLED, NEW, OLD, found
 
@@ -33,6 +35,32 @@ def test_a_damaged_index_is_made_again(memory: Path, loss: str) -> None:
             file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     with commonplace.open(memory) as store:
         assert found(store, "kettle") == before
+
+
+def test_a_lost_part_is_made_again_whatever_the_other_one_has(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        before = found(store, "kettle tea river", limit=30)
+        store.archive(sessions=["old", "new"])
+    index = memory / ".commonplace/archive/index"
+    numbers = [
+        json.loads((memory / ".commonplace/archive/files.json").read_text())["files"][path]["id"]
+        for path in (OLD, NEW)
+    ]
+    assert {number % PARTS for number in numbers} == {0, 1}
+    # rows of no file, as a killed move leaves them, are as many as those that are lost
+    left = ArchiveIndex(index)
+    left.make()
+    left.begin(lambda: None)
+    rows = [json.dumps({"t": "enothing", "f": 900, **dict.fromkeys(NUMBERS, 0)})] * 20
+    left.add(900, rows)
+    left.commit()
+    left.end(merge=True)
+    left.close()
+    shutil.rmtree(index / "1")
+    with commonplace.open(memory) as store:
+        assert sorted(path for path, _ in found(store, "kettle tea river", limit=30)) == sorted(
+            path for path, _ in before
+        )
 
 
 def test_the_files_of_a_version_without_parts_are_removed(memory: Path) -> None:

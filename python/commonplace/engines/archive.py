@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import ArchiveRows, best_first, by_context
-from commonplace.engines.archive_index import ArchiveIndex
+from commonplace.engines.archive_index import PARTS, ArchiveIndex
 from commonplace.engines.archive_list import FOLDER, ArchiveList
 from commonplace.engines.archive_part import LOCK_TIMEOUT
 from commonplace.engines.archive_queries import WINDOW, ArchiveQueries
@@ -292,7 +292,8 @@ class ArchiveEngine:
 
     def _opened(self) -> bool:
         """Open the index; say whether it has the rows that are in the list."""
-        return self._list.is_of_version and self._index.open(self._list.documents)
+        least = self._list.documents_of_parts(PARTS)
+        return self._list.is_of_version and self._index.open(least)
 
     def _begin(self, timeout: float = LOCK_TIMEOUT, *, rebuild: bool = False) -> None:
         """Take the writer, and the lock of the archive, for the time until the commit."""

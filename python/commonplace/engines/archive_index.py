@@ -80,8 +80,8 @@ class ArchiveIndex:
         """Whether it can be searched."""
         return all(part.is_open for part in self._parts)
 
-    def open(self, least: int) -> bool:
-        """Open the index; say whether it can be read and has at least so many rows.
+    def open(self, least: Sequence[int]) -> bool:
+        """Open the index; say whether it can be read and has at least so many rows in each part.
 
         One of before there were parts cannot: its files are to be removed.
         """
@@ -92,7 +92,7 @@ class ArchiveIndex:
         except (ValueError, OSError, RuntimeError):
             self.close()
             return False
-        return self.rows() >= least
+        return all(part.rows() >= own for part, own in zip(self._parts, least, strict=True))
 
     def make(self) -> None:
         """Open the index; make it where there is none."""

@@ -81,6 +81,10 @@ class ArchiveList:
         """Return what is written of each file, by path."""
         return self._known.entries()
 
+    def documents_of_parts(self, parts: int) -> list[int]:
+        """Return the messages of the files in each part of the index."""
+        return self._known.documents_of_parts(parts)
+
     def stats(self, counts: dict[str, int]) -> CollectionStats:
         """Return the statistics of all files, with the number of documents of some names."""
         all_files = self._known.stats

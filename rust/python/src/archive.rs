@@ -1,6 +1,7 @@
 //! The list of archived files for Python, rows of the archive, and the places that they name.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use commonplace_core::catalog::archive_list;
@@ -102,6 +103,10 @@ impl ArchivedFiles {
 
     fn numbers(&self) -> BTreeMap<&str, u64> {
         self.list.files().iter().map(|(path, file)| (&**path, file.id)).collect()
+    }
+
+    fn documents_of_parts(&self, parts: NonZeroUsize) -> Vec<usize> {
+        self.list.documents_of_parts(parts)
     }
 
     fn entries(&self) -> BTreeMap<&str, ArchivedFile<'_>> {

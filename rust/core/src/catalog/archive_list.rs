@@ -4,6 +4,7 @@
 //! of each process waits for it. A file of which the entry is damaged is not archived; the others are.
 
 use std::io::Read as _;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use rustc_hash::FxHashMap;
@@ -132,6 +133,11 @@ impl ArchivedFiles {
         Self::stamp(root) != self.stamp
     }
 
+    /// Returns whether there was no list when it was read, or a link in its place.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.stamp.is_none()
+    }
+
     /// Returns the archived file of this path, if it is as it was when it was archived.
     pub(crate) fn get(&self, path: &str, stat: &Stat) -> Option<&ArchivedFile> {
         let same = |file: &&ArchivedFile| (file.size, file.mtime_ns) == (stat.size, stat.mtime_ns);
@@ -147,6 +153,15 @@ impl ArchivedFiles {
     /// Returns a number that no file has or had.
     pub fn next(&self) -> u64 {
         self.next.max(1)
+    }
+
+    /// Returns how many messages the files of each part have, which are in a part by their numbers.
+    pub fn documents_of_parts(&self, parts: NonZeroUsize) -> Vec<usize> {
+        let mut documents = vec![0; parts.get()];
+        for file in self.files.values() {
+            documents[(file.id % parts.get() as u64) as usize] += file.messages();
+        }
+        documents
     }
 
     /// Returns the path of the file with this number.
@@ -253,6 +268,8 @@ mod tests {
         assert!(!read.may_hold_others());
         assert_eq!(read.path(1), Some("a/\"é\".jsonl"));
         assert_eq!((read.totals.documents, read.totals.length[Field::Body as usize]), (6, 80));
+        let parts = |parts: usize| read.documents_of_parts(parts.try_into().unwrap());
+        assert_eq!([parts(1), parts(2), parts(3)], [vec![6], vec![3, 3], vec![0, 3, 3]]);
         let file = &read.files()["b.jsonl"];
         assert_eq!((file.size, file.mtime_ns, file.id, file.messages()), (9, -1, 2, 3));
         assert_eq!(file.totals.docs_with_field[Field::Body as usize], 3);

@@ -16,8 +16,8 @@ impl Store {
     /// As for [`ArchivedFiles::open`].
     pub fn archive_list(&self) -> Result<Arc<ArchivedFiles>> {
         let mut list = self.archive_list.lock();
-        // a link in its place has no stamps either
-        if list.has_changed(self.root()) || self.archive_stamp().is_none() {
+        // a link in its place, which has no stamps either, is refused each time
+        if list.has_changed(self.root()) || list.is_missing() {
             *list = Arc::new(ArchivedFiles::open(self.root())?);
         }
         Ok(list.clone())
