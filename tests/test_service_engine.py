@@ -25,7 +25,7 @@ from commonplace.service.scope import Put, Remove
 from commonplace.service.searcher import Searcher
 from commonplace.service.tenant_queue import TenantQueue
 from tests.opensearch.double import Double, double
-from tests.opensearch.tenants import Tenants
+from tests.opensearch.tenants import FRESHNESS_TIMEOUT, Tenants
 
 KEY = "0" * 32
 
@@ -161,7 +161,9 @@ def test_a_file_changed_by_hand_is_not_answered_as_it_was(tenants: Tenants, tmp_
     # as a whole, and by nobody else any more: what is indexed later would see the change
     tenants.process.indexer.rebuild(key)
     assert tenants.process.changes
+    deadline = time.monotonic() + FRESHNESS_TIMEOUT
     while tenants.process.changes.waiting():
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     assert tenants.found("acme", "sencha", fresh=[told["fresh"]])
     (tmp_path / "tenants" / key / "a.md").write_text("Nothing here.\n")

@@ -6,8 +6,6 @@ from their files and ranks them. The list of files says which are archived: what
 others does not count, so a crash at any point leaves each message in the archive or in the index
 of the store, never in both. The index is made of the files, and made again from them when it is
 damaged or gone.
-
-Longer than 350 lines: changes and searches share the list, the index and the lock.
 """
 
 from __future__ import annotations
