@@ -158,9 +158,9 @@ impl ArchivedFiles {
     /// Returns how many messages the files of each part have, which are in a part by their numbers.
     pub fn documents_of_parts(&self, parts: NonZeroUsize) -> Vec<usize> {
         let mut documents = vec![0; parts.get()];
-        for file in self.files.values() {
+        self.files.values().for_each(|file| {
             documents[(file.id % parts.get() as u64) as usize] += file.messages();
-        }
+        });
         documents
     }
 
