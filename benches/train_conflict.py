@@ -12,7 +12,9 @@ them, and what holds beside each. A held-out set is never read here.
 An author is left out as a whole: what is measured are pairs of somebody whose words were not
 trained on. The tables of `attributes.toml` were extended after reading authors 4 and 5, so these
 two count for less than the others. Authors 11 to 13 are imagined people, twelve, some forty and
-some sixty; who wrote them had read the rules.
+some sixty; who wrote them had read the rules. Authors 16 to 36 are twenty writers, each as many
+imagined people, who had read nothing of this project; those from 25 on took more care of how a
+change is told than of hard pairs that both hold.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 AUTHORS = {
     "first": ["seen", "seen-3", "seen-zh", "seen-zh-2"],
     **{str(number): [f"seen-{number}"] for number in (4, 5, 7, 8, 9, 11, 12, 13)},
+    **{str(number): [f"seen-{number}"] for number in (*range(16, 24), *range(25, 37))},
 }
 WEIGHTS = Path(commonplace.conflict.__file__).with_name("weights.txt")
 PENALTY, STEPS = 6e-4, 300
@@ -62,10 +65,9 @@ COUNTS = {
 }
 # So many messages that have words in common with each
 NEAR = 4
-# From this likelihood on the classifier decides where no rule does. Both are those at which authors
-# 7 to 9, all three left out, have a precision of 0.95 and 0.97. It overrules no rule: where it
-# finds a decision of the rules unlikely, they are right ("I am a student" and "graduated").
-ENOUGH = {"en": 0.7, "zh": 0.55}
+# From this likelihood on the classifier decides where no rule does. Authors 7 to 9, all three left
+# out, have a precision of 0.95 and 0.99 there, and the first unseen pairs one above 0.95.
+ENOUGH = {"en": 0.6, "zh": 0.7}
 
 
 class Pair(NamedTuple):

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TASKS = ("extraction", "changes", "conflict")
+# Sets that one writer each wrote as fifteen imagined people, without a look at anything else
+NEWEST = (16, 17, 18, 19, 21, 22, 24)
 # Who wrote which sets; 7 and 11 know the rules, the others do not. 12 to 14 are one writer, who
 # had read some of them, as six, fourteen and eleven imagined people; 15 is another, as twelve, 16 a
 # third, as thirteen.
@@ -65,6 +67,7 @@ AUTHORS = {
     "12": ["extraction-seen-11"],
     "13": ["extraction-seen-12"],
     "14": ["extraction-seen-13", "vetoes-seen-11"],
+    **{str(one + 1): [f"{task}-seen-{one}" for task in ("extraction", "vetoes")] for one in NEWEST},
 }
 # Sets that train Chinese alone. With them the Chinese authors that are left out have a recall of
 # 0.87 instead of 0.85, and the English ones of 0.72 instead of 0.74
@@ -77,12 +80,19 @@ CHINESE_ALONE = {
 }
 # Those whose messages no rule was made from, so that they say what rules and classifier do
 # together; in groups that are left out of a training together, so that fewer are needed
-FOLDS = (("5", "12"), ("6", "10", "16"), ("8", "14", "15"), ("9", "13"))
+FOLDS = (
+    ("5", "12", "17", "22"),
+    ("6", "10", "16", "18", "23"),
+    ("8", "14", "15", "19", "25"),
+    ("9", "13", "20"),
+)
 FRESH = tuple(author for fold in FOLDS for author in fold)
+# Those whose messages of no worth are as in a chat; the newest made them look worth keeping
+USUAL = tuple(one for one in FRESH if int(one) - 1 not in NEWEST)
 LANGUAGES = ("english", "chinese")
 # Precision, with the author left out, at which the threshold of each language is set. It is above
 # the goal: of a real conversation less is worth keeping than of these sets.
-WANTED = {"english": 0.97, "chinese": 0.975}
+WANTED = {"english": 0.96, "chinese": 0.975}
 # of a message that only a positive set holds, as its negatives are not there
 WEIGHT_OF_MORE = 0.5
 # of one that a memory might hold already, whose words are plainer than those of a chat
@@ -308,15 +318,18 @@ def leave_one_out(seen: Sequence[Seen]) -> Iterator[tuple[str, list[tuple[float,
 def print_leave_one_out(language: str, seen: Sequence[Seen]) -> float:
     """Print precision and recall of each author left out, and return the threshold of all.
 
-    The threshold of an author is that of the others.
+    The threshold of an author is that of the others; that of all is the one of the usual authors.
     """
     made = dict(leave_one_out(seen))
     for author, own in made.items():
         others = [pair for other, pairs in made.items() if other != author for pair in pairs]
         print_row(author, language, own, threshold(others, language))
     whole = [pair for pairs in made.values() for pair in pairs]
-    print_row("all", language, whole, threshold(whole, language))
-    return threshold(whole, language)
+    usual = [pair for author in USUAL for pair in made.get(author, [])]
+    least = threshold(usual, language)
+    print_row("usual", language, usual, least)
+    print_row("all", language, whole, least)
+    return least
 
 
 def print_row(

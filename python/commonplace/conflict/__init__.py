@@ -79,6 +79,8 @@ AT_AGE = re.compile(
 )
 # The rules say nothing then, or are not sure
 UNDECIDED = {"unrelated", "unsure"}
+# Below this likelihood a value that has ended, as far as the rules see, is that of another thing
+IMPROBABLE = 0.3
 # Cosines of two sentences: below the one nothing is alike, above the other the topic is the same.
 VETO, CONFIRM = 0.3, 0.6
 # It lies in a city, not beside one
@@ -173,6 +175,8 @@ def without_embedder(old: str, new: str) -> Verdict:
         return Verdict(conflict=False, reason="unrelated")
     new = with_relative(old, new)
     verdict = by_rules(old, new)
+    if verdict.reason == "replaced" and classifier.likelihood(old, new) < IMPROBABLE:
+        return replace(verdict, conflict=False, reason="unsure")
     if verdict.conflict or verdict.reason not in UNDECIDED or not may_conflict(old, new):
         return verdict
     likely = classifier.likelihood(old, new)
