@@ -53,7 +53,7 @@ SPEAKERS = (OWNER, "agent", "other", "document")
 # So many that the vectors find are compared with a new entry too
 CANDIDATES = 20
 # From this likelihood on a text that is kept for nothing else ends an entry
-SURE = 0.87
+SURE = 0.8
 
 
 class Writer:
