@@ -7,7 +7,7 @@ from benches.extraction_quality import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.conflict import compare
+from commonplace.conflict import by_rules, compare
 from commonplace.conflict.tables import load
 
 VALUES = ["dark mode", "light mode", "tabs", "short answers", "long answers", "Postgres", "MySQL"]
@@ -90,6 +90,16 @@ def test_labelled_pairs(half: str, recall: float) -> None:
 )
 def test_reasons(old: str, new: str, reason: str) -> None:
     assert compare(old, new).reason == reason
+
+
+def test_a_rule_for_what_ended_needs_a_likelihood() -> None:
+    old, new = (
+        "User's oven is a gas oven",
+        "the cafe across the road swapped its gas oven for electric",
+    )
+    assert by_rules(old, new).reason == "replaced"
+    assert compare(old, new).reason == "unsure"
+    assert compare("User plays the oboe", "sold the oboe").reason == "replaced"
 
 
 def test_the_parts_are_named() -> None:
