@@ -34,7 +34,17 @@ from commonplace.extraction.rule_tables import CHINESE, read_table
 
 # Nothing overrules these.
 FINAL = frozenset(
-    {FORGET, PRIVATE, "code", "too-long", "role", "ephemeral:this-time", "ephemeral:for-now"}
+    {
+        FORGET,
+        PRIVATE,
+        "code",
+        "too-long",
+        "role",
+        "ephemeral:this-time",
+        "ephemeral:for-now",
+        "past",
+        "past:long-ago",
+    }
 )
 # A message of more sentences is a text pasted or a task described: only a rule keeps of it.
 LONGEST_CHAT = 5
