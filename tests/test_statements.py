@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -366,3 +369,26 @@ def test_hostile_entries_are_taken_apart_in_time() -> None:
         ". A",
     ):
         assert len(statements(piece * 3000)) >= 0
+
+
+CANDIDATES_OF_A_PROCESS = """
+from commonplace.conflict.candidates import StatementIndex
+words = "tea cake chess hens tents kites ferns drums".split()
+index = StatementIndex([f"User likes {one} and {two}" for one in words for two in words])
+print(index.candidates(["no more tea, cake, chess, hens, tents, kites, ferns or drums"]))
+"""
+
+
+def test_candidates_are_the_same_in_each_process() -> None:
+    """The order of a set of words differs between processes; that of candidates must not."""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", CANDIDATES_OF_A_PROCESS],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(found) == 1

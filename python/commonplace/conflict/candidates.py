@@ -92,7 +92,9 @@ class StatementIndex:
         found = dict.fromkeys(
             number for claim in sorted(keys.claims) for number in self._claims.get(claim, ())
         )
-        postings = sorted((self._words.get(word, []) for word in keys.words), key=len)
+        # By word where two are as rare: the order of a set is not the same in each process
+        rarest = sorted(keys.words, key=lambda word: (self.count(word), word))
+        postings = [self._words.get(word, []) for word in rarest]
         for posting in postings:
             if len(found) + len(posting) > limit:
                 break
@@ -105,7 +107,7 @@ class StatementIndex:
     def _alike(self, keys: Keys) -> list[int]:
         """Return those that share the most attributes, the rarest first."""
         shared: dict[int, float] = defaultdict(float)
-        for attribute in keys.attributes:
+        for attribute in sorted(keys.attributes):
             posting = self._attributes.get(attribute, [])
             for number in posting if len(posting) <= COMMON else []:
                 shared[number] += 1 / len(posting)
