@@ -36,6 +36,26 @@ class SparseRows(NamedTuple):
         summands = self.values * column[self.rows]
         return np.bincount(self.columns, summands, self.shape[1]).astype(np.float64)
 
+    def some_rows(self, kept: NDArray[np.bool_]) -> SparseRows:
+        """Return the rows for which `kept` is true."""
+        here, places = kept[self.rows], np.cumsum(kept) - 1
+        return SparseRows(
+            (int(kept.sum()), self.shape[1]),
+            places[self.rows[here]],
+            self.columns[here],
+            self.values[here],
+        )
+
+    def some_columns(self, kept: NDArray[np.bool_]) -> SparseRows:
+        """Return the columns for which `kept` is true."""
+        here, places = kept[self.columns], np.cumsum(kept) - 1
+        return SparseRows(
+            (self.shape[0], int(kept.sum())),
+            self.rows[here],
+            places[self.columns[here]],
+            self.values[here],
+        )
+
 
 def fitted(table: SparseRows, wanted: Floats, counts: Floats, penalty: float, steps: int) -> Floats:
     """Return the weights of the columns.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from benches.extraction_quality import answers, score
 
-from commonplace.conflict import by_rules, classifier, compare, may_conflict
+from commonplace.conflict import UNSAID, by_rules, classifier, compare, may_conflict
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.features import features
+from commonplace.conflict.features import features, says_change
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,7 @@ def test_in_doubt_both_stay(old: str, new: str) -> None:
         ("User uses vim" + " and more" * 20, "vim's gone"),
         ("Alice uses vim", "Bob no longer uses vim"),
         ("User likes tea", "User likes cake"),
+        ("Room A seats 6", "Room B seats 12"),
         ("User prefers YAML", "Keep the JSON tag, drop the yaml one"),
     ],
 )
@@ -73,7 +74,27 @@ def test_a_fault_or_the_news_of_others_change_nothing(old: str, new: str) -> Non
 
 def test_every_weight_is_of_a_feature() -> None:
     found = set(features("User uses vim", "vim's gone, i'm all in on zed"))
-    assert len(found & classifier.load().weights.keys()) > 10
+    assert len(found & classifier.load("english").weights.keys()) > 10
+
+
+def test_a_word_of_each_statement_makes_a_feature() -> None:
+    found = features("User drinks coffee", "doctor put me on decaf")
+    assert "w:coff:decaf" in found
+    same = features("User drinks coffee", "coffee again")
+    assert not [name for name in same if name.startswith("w:coff:")]
+
+
+def test_without_a_word_of_change_a_higher_likelihood_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old, plain, changed = "User's shoe size is 39", "my size is 40", "my size is 40 now"
+    assert (says_change(old, plain), says_change(old, changed)) == (False, True)
+    between = (classifier.least(plain) + UNSAID) / 2
+    monkeypatch.setattr(classifier, "likelihood", lambda *_: between)
+    assert not compare(old, plain).conflict
+    assert compare(old, changed).conflict
+    monkeypatch.setattr(classifier, "likelihood", lambda *_: UNSAID)
+    assert compare(old, plain).conflict
 
 
 def test_statements_of_one_attribute_are_candidates() -> None:

@@ -27,6 +27,7 @@ from commonplace.conflict.features import (
     ends_another,
     is_of_relative,
     is_of_stranger,
+    is_told_of_user,
     says_change,
 )
 from commonplace.conflict.states import readings
@@ -81,6 +82,8 @@ AT_AGE = re.compile(
 UNDECIDED = {"unrelated", "unsure"}
 # Below this likelihood a value that has ended, as far as the rules see, is that of another thing
 IMPROBABLE = 0.3
+# From this likelihood on the classifier decides where no word tells of a change
+UNSAID = 0.8
 # Cosines of two sentences: below the one nothing is alike, above the other the topic is the same.
 VETO, CONFIRM = 0.3, 0.6
 # It lies in a city, not beside one
@@ -180,7 +183,7 @@ def without_embedder(old: str, new: str) -> Verdict:
     if verdict.conflict or verdict.reason not in UNDECIDED or not may_conflict(old, new):
         return verdict
     likely = classifier.likelihood(old, new)
-    if likely < classifier.least(new):
+    if likely < (classifier.least(new) if says_change(old, new) else UNSAID):
         return verdict
     about = classifier.attribute(old, new)
     return Verdict(
@@ -194,13 +197,17 @@ def without_embedder(old: str, new: str) -> Verdict:
 
 
 def may_conflict(old: str, new: str) -> bool:
-    """Say whether the classifier is asked: the new statement may tell of a change."""
+    """Say whether the classifier is asked: the new statement may tell of a change.
+
+    Without a word of change it must be as the user types it, and about him: two clean statements
+    of one build are two facts, and of a named thing there may be others ("Room B seats 12").
+    """
     return (
         max(len(old), len(new)) <= LONGEST_LIKELY
         and not CODE.search(old + new)
         and all(WORD.search(one) for one in (old, new))
         and not PIECE.search(new)
-        and says_change(old, new)
+        and (says_change(old, new) or is_told_of_user(old, new))
         and not other_subject(old, new)
         and not is_of_stranger(old, new)
         and not of_another_thing(old, new)

@@ -1,11 +1,12 @@
 """Linear classifier of pairs of statements: how likely the new one makes the old one untrue.
 
-It decides where no rule does. The weights of `weights.txt` are those of a logistic regression;
-`benches/train_conflict.py` wrote them.
+It decides where no rule does. The weights are those of a logistic regression for each language;
+`benches/train_conflict.py` wrote them into `english_weights.txt.gz` and `chinese_weights.txt.gz`.
 """
 
 from __future__ import annotations
 
+import gzip
 import math
 from functools import cache
 from importlib import resources
@@ -19,18 +20,22 @@ class Model(NamedTuple):
     """Weights of the features; from the likelihood `least` on a pair conflicts."""
 
     bias: float
-    least: dict[str, float]
+    least: float
     weights: dict[str, float]
 
 
 @cache
-def load() -> Model:
-    """Read `weights.txt`: lines of a name and a number."""
-    source = resources.files("commonplace.conflict") / "weights.txt"
-    lines = source.read_text(encoding="utf-8").splitlines()
+def load(language: str) -> Model:
+    """Read the weights of "english" or "chinese": lines of a name and a number."""
+    source = resources.files("commonplace.conflict") / f"{language}_weights.txt.gz"
+    lines = gzip.decompress(source.read_bytes()).decode().splitlines()
     weights = {name: float(number) for name, _, number in (line.rpartition("\t") for line in lines)}
-    least = {language: weights.pop(f"least {language}") for language in ("en", "zh")}
-    return Model(weights.pop("bias"), least, weights)
+    return Model(weights.pop("bias"), weights.pop("least"), weights)
+
+
+def model_of(new: str) -> Model:
+    """Return the model of the language of a new statement."""
+    return load("chinese" if CHINESE.search(new) else "english")
 
 
 def likelihood(old: str, new: str) -> float:
@@ -41,7 +46,7 @@ def likelihood(old: str, new: str) -> float:
     >>> likelihood("User plays the cello", "User has a dog") < 0.2
     True
     """
-    model = load()
+    model = model_of(new)
     score = model.bias + sum(
         value * model.weights.get(name, 0.0) for name, value in features(old, new).items()
     )
@@ -50,7 +55,7 @@ def likelihood(old: str, new: str) -> float:
 
 def least(new: str) -> float:
     """Return the likelihood from which on a new statement, by its language, ends an old one."""
-    return load().least["zh" if CHINESE.search(new) else "en"]
+    return model_of(new).least
 
 
 def attribute(old: str, new: str) -> str:

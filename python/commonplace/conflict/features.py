@@ -49,6 +49,10 @@ OTHERS = frozenset(
 )
 # What somebody else does to the user, or with him, is news of the user
 WITH_ME = re.compile(r"\b(?:me|us|my|our|i|we|i'm|we're|i've|we've)\b|[我咱]")
+USER = re.compile(
+    r"\b(?:user|i|i'm|im|i've|ive|i'd|i'll|my|mine|me|we|we're|we've|our|us)\b|用户|使用者|[我咱俺]"
+)
+CLEAN = re.compile(r"(?:the )?user\b|用户|使用者")
 # Somebody whom another message named
 PRONOUN = re.compile(
     r"(?:(?:and|so|but|btw|oh|well|actually|now|yesterday|last \w+)[, ]+)*"
@@ -62,8 +66,9 @@ HAS_RELATIVE = re.compile(
 )
 MINE = re.compile(r"(?:the )?user's\b|用户的|我的|(?:my|our)\b")
 
-# Length of the vector of words; each of the other features is 1
+# Lengths of the vectors of words, and of pairs of words; each of the other features is 1
 WORDS_LENGTH = 8.0
+PAIRS_LENGTH = 4.0
 
 
 class Signs(NamedTuple):
@@ -222,13 +227,17 @@ def features(old_text: str, new_text: str) -> dict[str, float]:
     """Return the features of an old and a new statement, by name.
 
     Those of the words of the new one (`n:`), and of what it says of each attribute of the old one
-    (`a:`), make a vector of one length, whatever the length of the statement.
+    (`a:`), make a vector of one length, whatever the length of the statement; those of a word that
+    only the old one has beside a word that only the new one has (`w:coffee:decaf`), another.
     """
     old, new = signs(old_text), signs(new_text)
     grams, tokens = ngrams(old_text, new_text)
     names = [f"n:{gram}" for gram in grams]
     names += [f"a:{name}:{token}" for name in old.one | old.many for token in set(tokens)]
     found = dict.fromkeys(names, WORDS_LENGTH / sqrt(max(len(names), 1)))
+    first, second = old.words - new.words, new.words - old.words
+    pairs = [f"w:{before}:{after}" for before in first for after in second]
+    found |= dict.fromkeys(pairs, PAIRS_LENGTH / sqrt(max(len(pairs), 1)))
     return found | dict.fromkeys(of_signs(old, new), 1.0)
 
 
@@ -288,6 +297,20 @@ def is_of_stranger(old_text: str, new_text: str) -> bool:
 def concerns_user(text: str) -> bool:
     """Say whether a statement names the user: what another does to him, or with him, is his."""
     return bool(WITH_ME.search(text.casefold()))
+
+
+def is_told_of_user(old_text: str, new_text: str) -> bool:
+    """Say whether either statement names the user, and the new one is as he would type it.
+
+    >>> is_told_of_user("User's rent is 900", "landlord wants 950")
+    True
+    >>> is_told_of_user("User likes tea", "User likes cake")
+    False
+    >>> is_told_of_user("Room A seats 6", "room B seats 12")
+    False
+    """
+    old, new = old_text.casefold(), new_text.casefold()
+    return bool(USER.search(old) or USER.search(new)) and not CLEAN.match(new)
 
 
 def says_change(old_text: str, new_text: str) -> bool:
