@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from commonplace.adapters.embedders import CallableEmbedder
+from commonplace.conflict import classifier
 from commonplace.errors import FormatError
-from commonplace.memories.profile import Profile
+from commonplace.memories.profile import Profile, writer
 from commonplace.store import Store
 from tests.memories.profile.helpers import texts
 
@@ -105,3 +106,14 @@ def test_a_row_of_a_table_is_a_key_and_its_value(memory: Profile, row: str) -> N
 def test_what_only_adds_to_a_statement_ends_with_it(memory: Profile, told: str, ended: str) -> None:
     memory.remember(told, "identity")
     assert [old["text"] for old in memory.remember(ended, "identity")["replaced"]] == [told]
+
+
+@pytest.mark.parametrize(("few", "likelihood", "ended"), [(40, 0.7, 1), (0, 0.7, 0), (0, 0.8, 1)])
+def test_a_large_profile_asks_for_a_higher_likelihood(
+    memory: Profile, monkeypatch: pytest.MonkeyPatch, few: int, likelihood: float, ended: int
+) -> None:
+    memory.remember("User's shoe size is 39")
+    monkeypatch.setattr(writer, "FEW", few)
+    monkeypatch.setattr(classifier, "likelihood", lambda *_: likelihood)
+    assert len(memory.remember("my size is 40 now")["replaced"]) == ended
+    assert len(texts(memory)) == 2 - ended

@@ -52,8 +52,10 @@ SPEAKERS = (OWNER, "agent", "other", "document")
 
 # So many that the vectors find are compared with a new entry too
 CANDIDATES = 20
-# From this likelihood on a text that is kept for nothing else ends an entry
+# From this likelihood on a text surely ends an entry
 SURE = 0.8
+# Of so many entries a text may well end one; with more of them a false alarm is more likely
+FEW = 40
 
 
 class Writer:
@@ -111,9 +113,10 @@ class Writer:
             raise InvalidArgument(f"by is one of {', '.join(SPEAKERS)}, not {by!r:.40}")
         today = self._today()
         said = said or today
-        compare = self._comparer()
         given, content = content, self._completed(content) if by == OWNER else content
         near = self._near(content)
+        told = sum(len(index.entries) for _, index in self._pages.indexes())
+        compare = self._comparer(strict=told > FEW)
         main = self._pages.main
         for path, entry in near:
             if path != main and self._is_known(entry, content, compare, by):
@@ -180,19 +183,12 @@ class Writer:
     def ends(self, content: str) -> bool:
         """Return whether a text surely makes something untrue that the profile tells.
 
-        What is not worth keeping for itself must not end anything on a mere likelihood, unless it
-        says by name of what it ends that it ended or changed.
+        What is not worth keeping for itself must not end anything on a mere likelihood.
         """
-        compare = self._comparer()
+        compare = self._comparer(strict=True)
         content = self._completed(content)
-
-        def surely(old: str, new: str) -> Verdict:
-            verdict = compare(old, new)
-            is_sure = verdict.likelihood >= SURE or ends_by_name(old, new)
-            return verdict if is_sure else replace(verdict, conflict=False, reason="unsure")
-
         return any(
-            compare_entry(entry.text, content, surely).untrue for _, entry in self._near(content)
+            compare_entry(entry.text, content, compare).untrue for _, entry in self._near(content)
         )
 
     def _completed(self, content: str) -> str:
@@ -295,12 +291,16 @@ class Writer:
                 found |= {(hit.path, one.line): one for hit, one in self._pages.located(hits)}
         return [(path, one) for (path, _), one in found.items() if not one.mark.is_past(today)]
 
-    def _comparer(self) -> Compare:
-        """Return what tells whether a new text makes an older one untrue."""
+    def _comparer(self, *, strict: bool) -> Compare:
+        """Return what tells whether a new text makes an older one untrue.
+
+        Args:
+            strict: A mere likelihood decides only from `SURE` on, unless the text says by name of
+                what it ends that it ended or changed.
+        """
         vectors = self._recall.vectors
 
-        @cache
-        def compare(old: str, new: str) -> Verdict:
+        def judged(old: str, new: str) -> Verdict:
             verdict = conflict.compare(old, new)
             if vectors is None or not (verdict.conflict or verdict.reason == "unsure"):
                 return verdict
@@ -308,6 +308,13 @@ class Writer:
                 return conflict.compare(old, new, float(vectors.embed(old) @ vectors.embed(new)))
             except ModelError:
                 return verdict
+
+        @cache
+        def compare(old: str, new: str) -> Verdict:
+            verdict = judged(old, new)
+            if not strict or verdict.likelihood >= SURE or ends_by_name(old, new):
+                return verdict
+            return replace(verdict, conflict=False, reason="unsure")
 
         return compare
 
