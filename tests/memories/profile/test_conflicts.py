@@ -112,8 +112,8 @@ def test_what_only_adds_to_a_statement_ends_with_it(memory: Profile, told: str, 
 def test_a_large_profile_asks_for_a_higher_likelihood(
     memory: Profile, monkeypatch: pytest.MonkeyPatch, few: int, likelihood: float, ended: int
 ) -> None:
-    memory.remember("User's shoe size is 39")
+    memory.remember("User plays squash")
     monkeypatch.setattr(writer, "FEW", few)
     monkeypatch.setattr(classifier, "likelihood", lambda *_: likelihood)
-    assert len(memory.remember("my size is 40 now")["replaced"]) == ended
+    assert len(memory.remember("it's padel now")["replaced"]) == ended
     assert len(texts(memory)) == 2 - ended
