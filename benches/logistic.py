@@ -1,6 +1,6 @@
 """Logistic regression over sparse rows, by gradient descent (Adam) with an L2 penalty.
 
-Why it exists: the classifier of pairs has tens of thousands of features of which a pair has two
+Why it exists: the classifier of pairs has more than a million features of which a pair has about a
 hundred, and training needs no library but numpy.
 
 Source: Kingma & Ba 2015, "Adam: A Method for Stochastic Optimization".

@@ -13,8 +13,9 @@ An author is left out as a whole, with some others: what is measured are pairs o
 words were not trained on. The tables of `attributes.toml` were extended after reading authors 4
 and 5, so these two count for less than the others. Authors 11 to 13 are imagined people, twelve,
 some forty and some sixty; who wrote them had read the rules. The authors from 16 on are writers,
-each as many imagined people, who had read nothing of this project; those from 25 on took more care
-of how a change is told than of hard pairs that both hold.
+each as many imagined people, who had read nothing of this project; but the instruction of 84 to 86
+named five pairs of `conflict-unseen.jsonl`. Those from 25 on took more care of how a change is told
+than of hard pairs that both hold, but for 67, 68 and 84 to 86.
 """
 
 from __future__ import annotations
@@ -33,26 +34,35 @@ import numpy as np
 import commonplace.conflict
 from benches.extraction_quality import FOLDER, read
 from benches.logistic import SparseRows, fitted
-from commonplace.conflict import IMPROBABLE, LONGEST, UNDECIDED, UNSAID, by_rules, may_conflict
+from commonplace.conflict import (
+    IMPROBABLE,
+    LONGEST,
+    UNDECIDED,
+    UNSAID,
+    by_rules,
+    may_conflict,
+)
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.features import features, says_change, signs
+from commonplace.conflict.features import features, is_not_of_now, says_change, signs
 from commonplace.conflict.topics import with_relative
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEWEST = 86
+# Of these there are no pairs
+WITHOUT_PAIRS = {24, 43, 44, 72, 73, 74, 75}
 AUTHORS = {
     "first": ["seen", "seen-3", "seen-zh", "seen-zh-2"],
     **{str(number): [f"seen-{number}"] for number in (4, 5, 7, 8, 9, 11, 12, 13)},
-    **{str(number): [f"seen-{number}"] for number in range(16, NEWEST + 1)},
+    **{str(one): [f"seen-{one}"] for one in range(16, NEWEST + 1) if one not in WITHOUT_PAIRS},
 }
 LANGUAGES = {"en": "english", "zh": "chinese"}
 PENALTY, STEPS = 3e-4, 300
 # Authors are left out in so many groups
 GROUPS = 8
 # A feature that is rarer says nothing for sure
-LEAST = 3
+RAREST = 3
 # So many of the strongest of each language are shipped
 KEPT = 20_000
 # So many pairs of statements that have nothing to do with each other for each pair that does
@@ -69,7 +79,7 @@ COUNTS = {
 }
 # So many messages that have words in common with each
 NEAR = 4
-# From this likelihood on the classifier decides where no rule does
+# From this likelihood on the classifier decides where no rule does, and a word tells of a change
 ENOUGH = {"en": 0.65, "zh": 0.65}
 
 
@@ -225,7 +235,7 @@ def table_of(pairs: Sequence[Pair]) -> Table:
 def train(table: Table) -> dict[str, float]:
     """Return the weights of the strongest features; that of "" is the bias."""
     counts = table.counts()
-    often = table.of_features(counts >= LEAST)
+    often = table.of_features(counts >= RAREST)
     first = fit(often, STEPS // 2)[:-1]
     strength = np.abs(first) * often.counts() ** 0.5
     strongest = np.zeros(len(strength), dtype=bool)
@@ -253,6 +263,7 @@ class Decision(NamedTuple):
 
     author: str
     pair: Pair
+    # unless the classifier overrules it
     by_rule: bool
     undecided: bool
     may: bool
@@ -296,10 +307,11 @@ def decision(author: str, pair: Pair, likely: float) -> Decision:
     """Return what the rules say of a pair, beside the classifier."""
     new = with_relative(pair.old, pair.new)
     rule = by_rules(pair.old, new)
+    doubtful = rule.reason == "replaced" or is_not_of_now(new)
     return Decision(
         author,
         pair,
-        rule.conflict and (rule.reason != "replaced" or likely >= IMPROBABLE),
+        rule.conflict and (not doubtful or likely >= IMPROBABLE),
         rule.reason in UNDECIDED,
         may_conflict(pair.old, new),
         says_change(pair.old, new),
@@ -348,7 +360,7 @@ def print_thresholds(decisions: Sequence[Decision]) -> None:
             if one.pair.language == language and one.pair.source in {"labelled", "both hold"}
         ]
         wanted = sum(one.pair.conflict for one in some)
-        for enough in (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975):
+        for enough in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975):
             got = [
                 one.pair.conflict
                 for one in some

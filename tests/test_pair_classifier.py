@@ -49,6 +49,8 @@ def test_in_doubt_both_stay(old: str, new: str) -> None:
         ("Alice uses vim", "Bob no longer uses vim"),
         ("User likes tea", "User likes cake"),
         ("Room A seats 6", "Room B seats 12"),
+        ("US office seats 40", "US office seats 60"),
+        ("User's database has 4 tables", "the db is fast now"),
         ("User prefers YAML", "Keep the JSON tag, drop the yaml one"),
     ],
 )
@@ -70,6 +72,26 @@ def test_it_is_not_asked_of_code_long_texts_or_what_says_no_change(old: str, new
 )
 def test_a_fault_or_the_news_of_others_change_nothing(old: str, new: str) -> None:
     assert not by_rules(old, new).conflict
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("i live in leeds", "used to live in york"),
+        ("User lives in Turin", "thinking of moving to milan"),
+        ("住深圳", "以前住东莞"),
+        ("用户住在昆明", "明年可能搬去大理"),
+        ("我上白班", "去年上夜班"),
+    ],
+)
+def test_what_was_or_may_be_ends_nothing(old: str, new: str) -> None:
+    assert by_rules(old, new).conflict
+    assert compare(old, new).reason == "unsure"
+
+
+def test_the_new_statement_chooses_the_language() -> None:
+    assert classifier.model_of("sold the car") is classifier.load("english")
+    assert classifier.model_of("车卖了") is classifier.load("chinese")
 
 
 def test_every_weight_is_of_a_feature() -> None:

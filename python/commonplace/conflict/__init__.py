@@ -25,10 +25,12 @@ from commonplace.conflict.features import (
     attributes,
     concerns_user,
     ends_another,
+    is_not_of_now,
     is_of_relative,
     is_of_stranger,
     is_told_of_user,
     says_change,
+    shares_only_technical,
 )
 from commonplace.conflict.states import readings
 from commonplace.conflict.tables import load
@@ -80,7 +82,8 @@ AT_AGE = re.compile(
 )
 # The rules say nothing then, or are not sure
 UNDECIDED = {"unrelated", "unsure"}
-# Below this likelihood a value that has ended, as far as the rules see, is that of another thing
+# Below this likelihood a value that has ended, as far as the rules see, is that of another thing;
+# and so is another value that is told of the past, of a plan or of a short while
 IMPROBABLE = 0.3
 # From this likelihood on the classifier decides where no word tells of a change
 UNSAID = 0.8
@@ -178,12 +181,13 @@ def without_embedder(old: str, new: str) -> Verdict:
         return Verdict(conflict=False, reason="unrelated")
     new = with_relative(old, new)
     verdict = by_rules(old, new)
-    if verdict.reason == "replaced" and classifier.likelihood(old, new) < IMPROBABLE:
-        return replace(verdict, conflict=False, reason="unsure")
-    if verdict.conflict or verdict.reason not in UNDECIDED or not may_conflict(old, new):
+    if verdict.conflict:
+        credible = is_credible(verdict, old, new)
+        return verdict if credible else replace(verdict, conflict=False, reason="unsure")
+    if verdict.reason not in UNDECIDED or not may_conflict(old, new):
         return verdict
     likely = classifier.likelihood(old, new)
-    if likely < (classifier.least(new) if says_change(old, new) else UNSAID):
+    if likely < classifier.least(new) or (likely < UNSAID and not says_change(old, new)):
         return verdict
     about = classifier.attribute(old, new)
     return Verdict(
@@ -196,17 +200,24 @@ def without_embedder(old: str, new: str) -> Verdict:
     )
 
 
+def is_credible(verdict: Verdict, old: str, new: str) -> bool:
+    """Say whether the classifier lets a conflict pass that a rule has found."""
+    doubtful = verdict.reason == "replaced" or is_not_of_now(new)
+    return not doubtful or classifier.likelihood(old, new) >= IMPROBABLE
+
+
 def may_conflict(old: str, new: str) -> bool:
     """Say whether the classifier is asked: the new statement may tell of a change.
 
-    Without a word of change it must be as the user types it, and about him: two clean statements
-    of one build are two facts, and of a named thing there may be others ("Room B seats 12").
+    Without a word of change either must name the user, and the new one not begin with "User": two
+    such statements are two facts, and of a named thing there may be others ("Room B seats 12").
     """
     return (
         max(len(old), len(new)) <= LONGEST_LIKELY
         and not CODE.search(old + new)
         and all(WORD.search(one) for one in (old, new))
         and not PIECE.search(new)
+        and not shares_only_technical(old, new)
         and (says_change(old, new) or is_told_of_user(old, new))
         and not other_subject(old, new)
         and not is_of_stranger(old, new)

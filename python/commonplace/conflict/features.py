@@ -50,9 +50,10 @@ OTHERS = frozenset(
 # What somebody else does to the user, or with him, is news of the user
 WITH_ME = re.compile(r"\b(?:me|us|my|our|i|we|i'm|we're|i've|we've)\b|[我咱]")
 USER = re.compile(
-    r"\b(?:user|i|i'm|im|i've|ive|i'd|i'll|my|mine|me|we|we're|we've|our|us)\b|用户|使用者|[我咱俺]"
+    r"\b(?:[Uu]ser|I|i|[Ii]m|[Ii]ve|[Mm]y|mine|me|[Ww]e|[Oo]ur|us)\b|用户|使用者|[我咱俺]"
 )
 CLEAN = re.compile(r"(?:the )?user\b|用户|使用者")
+PERHAPS = re.compile(r"\b(?:might|maybe|perhaps|last year)\b|可能|也许|说不定|没准|去年|前年")
 # Somebody whom another message named
 PRONOUN = re.compile(
     r"(?:(?:and|so|but|btw|oh|well|actually|now|yesterday|last \w+)[, ]+)*"
@@ -69,6 +70,8 @@ MINE = re.compile(r"(?:the )?user's\b|用户的|我的|(?:my|our)\b")
 # Lengths of the vectors of words, and of pairs of words; each of the other features is 1
 WORDS_LENGTH = 8.0
 PAIRS_LENGTH = 4.0
+# Of long texts a pair of words says little, and there are very many
+MOST_PAIRS = 2_500
 
 
 class Signs(NamedTuple):
@@ -228,7 +231,7 @@ def features(old_text: str, new_text: str) -> dict[str, float]:
 
     Those of the words of the new one (`n:`), and of what it says of each attribute of the old one
     (`a:`), make a vector of one length, whatever the length of the statement; those of a word that
-    only the old one has beside a word that only the new one has (`w:coffee:decaf`), another.
+    only the old one has beside a word that only the new one has (`w:coff:decaf`), another.
     """
     old, new = signs(old_text), signs(new_text)
     grams, tokens = ngrams(old_text, new_text)
@@ -236,7 +239,8 @@ def features(old_text: str, new_text: str) -> dict[str, float]:
     names += [f"a:{name}:{token}" for name in old.one | old.many for token in set(tokens)]
     found = dict.fromkeys(names, WORDS_LENGTH / sqrt(max(len(names), 1)))
     first, second = old.words - new.words, new.words - old.words
-    pairs = [f"w:{before}:{after}" for before in first for after in second]
+    few = len(first) * len(second) <= MOST_PAIRS
+    pairs = [f"w:{before}:{after}" for before in first for after in second] if few else []
     found |= dict.fromkeys(pairs, PAIRS_LENGTH / sqrt(max(len(pairs), 1)))
     return found | dict.fromkeys(of_signs(old, new), 1.0)
 
@@ -300,7 +304,7 @@ def concerns_user(text: str) -> bool:
 
 
 def is_told_of_user(old_text: str, new_text: str) -> bool:
-    """Say whether either statement names the user, and the new one is as he would type it.
+    """Say whether either statement names the user, and the new one does not begin with "User".
 
     >>> is_told_of_user("User's rent is 900", "landlord wants 950")
     True
@@ -309,21 +313,42 @@ def is_told_of_user(old_text: str, new_text: str) -> bool:
     >>> is_told_of_user("Room A seats 6", "room B seats 12")
     False
     """
-    old, new = old_text.casefold(), new_text.casefold()
-    return bool(USER.search(old) or USER.search(new)) and not CLEAN.match(new)
+    named = USER.search(old_text) or USER.search(new_text)
+    return bool(named) and not CLEAN.match(new_text.casefold())
 
 
 def says_change(old_text: str, new_text: str) -> bool:
     """Say whether a new statement says of a change, or another value, at all."""
     old, new = signs(old_text), signs(new_text)
-    shared = (old.one & new.one) | (old.many & new.many)
-    if shared and shared <= load().technical and not old.sorts.keys() & new.sorts.keys():
-        return False
     return bool(
         new.signals & {"ended", "changed", "corrected", "now"}
         or old.denies != new.denies
         or any(new.sorts[name] - old.sorts[name] for name in old.sorts.keys() & new.sorts.keys())
     )
+
+
+def shares_only_technical(old_text: str, new_text: str) -> bool:
+    """Say whether all that the statements share is what any text about software is about.
+
+    >>> shares_only_technical("The api is slow", "the service was rewritten")
+    True
+    """
+    old, new = signs(old_text), signs(new_text)
+    shared = (old.one & new.one) | (old.many & new.many)
+    return bool(shared) and shared <= load().technical and not old.sorts.keys() & new.sorts.keys()
+
+
+def is_not_of_now(new_text: str) -> bool:
+    """Say whether a new statement tells of the past, of a plan, or of a short while.
+
+    >>> is_not_of_now("I used to live in Patras"), is_not_of_now("明年可能搬去大理")
+    (True, True)
+    >>> is_not_of_now("I live in Patras"), is_not_of_now("I'm right handed, that was a typo")
+    (False, False)
+    """
+    new = signs(new_text)
+    elsewhen = new.signals & {"past", "plan", "brief"} or PERHAPS.search(new.small)
+    return bool(elsewhen) and "corrected" not in new.signals
 
 
 def common(old: Signs, new: Signs) -> set[str]:

@@ -108,7 +108,9 @@ def test_what_only_adds_to_a_statement_ends_with_it(memory: Profile, told: str, 
     assert [old["text"] for old in memory.remember(ended, "identity")["replaced"]] == [told]
 
 
-@pytest.mark.parametrize(("few", "likelihood", "ended"), [(40, 0.7, 1), (0, 0.7, 0), (0, 0.8, 1)])
+@pytest.mark.parametrize(
+    ("few", "likelihood", "ended"), [(1, 0.7, 1), (0, 0.7, 0), (0, 0.8, 1), (-1, 0.7, 0)]
+)
 def test_a_large_profile_asks_for_a_higher_likelihood(
     memory: Profile, monkeypatch: pytest.MonkeyPatch, few: int, likelihood: float, ended: int
 ) -> None:
@@ -117,3 +119,23 @@ def test_a_large_profile_asks_for_a_higher_likelihood(
     monkeypatch.setattr(classifier, "likelihood", lambda *_: likelihood)
     assert len(memory.remember("it's padel now")["replaced"]) == ended
     assert len(texts(memory)) == 2 - ended
+
+
+def test_a_large_profile_counts_what_is_true(
+    memory: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("User lives in Berlin")
+    memory.remember("User moved to Lisbon")
+    memory.remember("User plays squash")
+    monkeypatch.setattr(writer, "FEW", 2)
+    monkeypatch.setattr(classifier, "likelihood", lambda *_: 0.7)
+    assert memory.remember("it's padel now")["replaced"]
+
+
+def test_what_is_named_ends_in_a_large_profile_too(
+    memory: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("User's van is a Transit")
+    monkeypatch.setattr(writer, "FEW", 0)
+    monkeypatch.setattr(classifier, "likelihood", lambda *_: 0.7)
+    assert memory.remember("the transit blew up")["replaced"]

@@ -54,7 +54,8 @@ SPEAKERS = (OWNER, "agent", "other", "document")
 CANDIDATES = 20
 # From this likelihood on a text surely ends an entry
 SURE = 0.8
-# Of so many entries a text may well end one; with more of them a false alarm is more likely
+# Up to so many entries that are true a mere likelihood is enough; with more a false replacement is
+# likelier than a true one
 FEW = 40
 
 
@@ -115,8 +116,8 @@ class Writer:
         said = said or today
         given, content = content, self._completed(content) if by == OWNER else content
         near = self._near(content)
-        told = sum(len(index.entries) for _, index in self._pages.indexes())
-        compare = self._comparer(strict=told > FEW)
+        entries = (one for _, index in self._pages.indexes() for one in index.entries)
+        compare = self._comparer(strict=sum(not one.mark.is_past(today) for one in entries) > FEW)
         main = self._pages.main
         for path, entry in near:
             if path != main and self._is_known(entry, content, compare, by):
@@ -312,7 +313,8 @@ class Writer:
         @cache
         def compare(old: str, new: str) -> Verdict:
             verdict = judged(old, new)
-            if not strict or verdict.likelihood >= SURE or ends_by_name(old, new):
+            sure = verdict.likelihood >= SURE or ends_by_name(old, new)
+            if sure or not (strict and verdict.conflict):
                 return verdict
             return replace(verdict, conflict=False, reason="unsure")
 
