@@ -43,7 +43,8 @@ from commonplace.conflict import (
     may_conflict,
 )
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.features import features, is_not_of_now, says_change, signs
+from commonplace.conflict.conditions import says_change, tells_of_another_time
+from commonplace.conflict.features import features, signs
 from commonplace.conflict.topics import with_relative
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ def decision(author: str, pair: Pair, likely: float) -> Decision:
     """Return what the rules say of a pair, beside the classifier."""
     new = with_relative(pair.old, pair.new)
     rule = by_rules(pair.old, new)
-    doubtful = rule.reason == "replaced" or is_not_of_now(new)
+    doubtful = rule.reason == "replaced" or tells_of_another_time(new)
     return Decision(
         author,
         pair,

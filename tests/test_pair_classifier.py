@@ -7,7 +7,8 @@ from benches.extraction_quality import answers, score
 
 from commonplace.conflict import UNSAID, by_rules, classifier, compare, may_conflict
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.features import features, says_change
+from commonplace.conflict.conditions import says_change
+from commonplace.conflict.features import features
 
 
 @pytest.mark.parametrize(

@@ -21,17 +21,17 @@ from commonplace.conflict.changes import (
     removed_value,
 )
 from commonplace.conflict.claims import CITIES, LIST, SLOT_SCOPE, Claim, read
-from commonplace.conflict.features import (
-    attributes,
+from commonplace.conflict.conditions import (
     concerns_user,
     ends_another,
-    is_not_of_now,
     is_of_relative,
     is_of_stranger,
-    is_told_of_user,
+    is_typed_about_user,
     says_change,
     shares_only_technical,
+    tells_of_another_time,
 )
+from commonplace.conflict.features import attributes
 from commonplace.conflict.states import readings
 from commonplace.conflict.tables import load
 from commonplace.conflict.topics import ended_topic, of_another_thing, with_relative
@@ -202,7 +202,7 @@ def without_embedder(old: str, new: str) -> Verdict:
 
 def is_credible(verdict: Verdict, old: str, new: str) -> bool:
     """Say whether the classifier lets a conflict pass that a rule has found."""
-    doubtful = verdict.reason == "replaced" or is_not_of_now(new)
+    doubtful = verdict.reason == "replaced" or tells_of_another_time(new)
     return not doubtful or classifier.likelihood(old, new) >= IMPROBABLE
 
 
@@ -218,7 +218,7 @@ def may_conflict(old: str, new: str) -> bool:
         and all(WORD.search(one) for one in (old, new))
         and not PIECE.search(new)
         and not shares_only_technical(old, new)
-        and (says_change(old, new) or is_told_of_user(old, new))
+        and (says_change(old, new) or is_typed_about_user(old, new))
         and not other_subject(old, new)
         and not is_of_stranger(old, new)
         and not of_another_thing(old, new)

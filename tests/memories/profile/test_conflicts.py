@@ -108,9 +108,7 @@ def test_what_only_adds_to_a_statement_ends_with_it(memory: Profile, told: str, 
     assert [old["text"] for old in memory.remember(ended, "identity")["replaced"]] == [told]
 
 
-@pytest.mark.parametrize(
-    ("few", "likelihood", "ended"), [(1, 0.7, 1), (0, 0.7, 0), (0, 0.8, 1), (-1, 0.7, 0)]
-)
+@pytest.mark.parametrize(("few", "likelihood", "ended"), [(1, 0.7, 1), (0, 0.7, 0), (0, 0.8, 1)])
 def test_a_large_profile_asks_for_a_higher_likelihood(
     memory: Profile, monkeypatch: pytest.MonkeyPatch, few: int, likelihood: float, ended: int
 ) -> None:

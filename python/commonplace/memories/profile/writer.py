@@ -13,12 +13,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from commonplace import conflict
 from commonplace._core import Written
 from commonplace.citation import located
 from commonplace.conflict import Verdict, corrections
+from commonplace.conflict.conditions import ends_by_name
 from commonplace.conflict.entries import (
     Compare,
     EntryVerdict,
@@ -27,7 +29,6 @@ from commonplace.conflict.entries import (
     is_paraphrase,
     readings,
 )
-from commonplace.conflict.features import ends_by_name
 from commonplace.errors import (
     CommonplaceError,
     Conflict,
@@ -116,8 +117,7 @@ class Writer:
         said = said or today
         given, content = content, self._completed(content) if by == OWNER else content
         near = self._near(content)
-        entries = (one for _, index in self._pages.indexes() for one in index.entries)
-        compare = self._comparer(strict=sum(not one.mark.is_past(today) for one in entries) > FEW)
+        compare = self._comparer(strict=self._has_many(today))
         main = self._pages.main
         for path, entry in near:
             if path != main and self._is_known(entry, content, compare, by):
@@ -291,6 +291,12 @@ class Writer:
                 hits = (hit for hit, _ in nearest)
                 found |= {(hit.path, one.line): one for hit, one in self._pages.located(hits)}
         return [(path, one) for (path, _), one in found.items() if not one.mark.is_past(today)]
+
+    def _has_many(self, today: date) -> bool:
+        """Return whether more than a few entries are true."""
+        entries = (one for _, index in self._pages.indexes() for one in index.entries)
+        true = (one for one in entries if not one.mark.is_past(today))
+        return next(islice(true, FEW, None), None) is not None
 
     def _comparer(self, *, strict: bool) -> Compare:
         """Return what tells whether a new text makes an older one untrue.
