@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 import pytest
@@ -11,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.chat_spelling import ANY_SHORT_FORM, SHORT_FORMS
-from commonplace.conflict import features, states, tables, topics
+from commonplace.conflict import features, paraphrases, states, tables, topics
+from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import LiteralFilter, required_literals
 from commonplace.conflict.words import OPPOSITES
 
 
-def all_patterns() -> list[re.Pattern[str]]:
+def all_patterns() -> list[LazyPattern]:
     """Return the patterns that are found by their literals."""
     signs, conflict = features.load(), tables.load()
     return [
@@ -49,6 +51,24 @@ def test_no_pattern_that_matches_is_left_out() -> None:
         assert [patterns[one].pattern for one in left if patterns[one].search(text)] == []
 
 
+def patterns_in(table: object) -> Iterator[LazyPattern]:
+    """Yield the patterns of a table, at any depth."""
+    if isinstance(table, LazyPattern):
+        yield table
+    elif isinstance(table, Mapping):
+        yield from patterns_in(tuple(table.values()))
+    elif isinstance(table, (tuple, list)):
+        yield from chain.from_iterable(map(patterns_in, table))
+
+
+def test_every_rule_compiles() -> None:
+    loaded = (features, paraphrases, states, tables, topics)
+    patterns = list(patterns_in([one.load() for one in loaded]))
+    assert len(patterns) > len(all_patterns())
+    for one in patterns:
+        assert one.compiled.pattern == one.pattern
+
+
 def test_most_patterns_are_left_out() -> None:
     patterns = all_patterns()
     assert all(map(required_literals, patterns))
@@ -71,8 +91,8 @@ def test_most_patterns_are_left_out() -> None:
     ],
 )
 def test_what_a_match_must_hold_is_read_from_the_pattern(pattern: str, literals: set[str]) -> None:
-    assert required_literals(re.compile(pattern)) == literals
-    assert required_literals(re.compile(pattern, re.IGNORECASE)) == set()
+    assert required_literals(LazyPattern(pattern)) == literals
+    assert required_literals(LazyPattern(pattern, re.IGNORECASE)) == set()
 
 
 PARTS = st.sampled_from(
@@ -82,8 +102,8 @@ PARTS = st.sampled_from(
 
 @given(st.lists(PARTS, max_size=5).map("".join), st.text("abc", max_size=8))
 def test_any_pattern_is_tried_where_it_matches(pattern: str, text: str) -> None:
-    compiled = re.compile(pattern)
-    assert not compiled.search(text) or LiteralFilter([compiled]).possible(text) == [0]
+    rule = LazyPattern(pattern)
+    assert not rule.search(text) or LiteralFilter([rule]).possible(text) == [0]
 
 
 def test_spelling_is_expanded_wherever_a_short_form_is() -> None:

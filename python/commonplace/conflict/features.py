@@ -14,6 +14,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import PatternTable
 from commonplace.conflict.sequences import ngrams
 from commonplace.conflict.tables import read_table
@@ -96,7 +97,7 @@ def load() -> Tables:
     table = read_table("attributes.toml")
     groups = {
         group: PatternTable(
-            {name: re.compile(pattern, re.ASCII) for name, pattern in table[group].items()}
+            {name: LazyPattern(pattern, re.ASCII) for name, pattern in table[group].items()}
         )
         for group in ("one", "many", "sort", "signal", "person")
     }

@@ -16,6 +16,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from commonplace.conflict.lazy_pattern import LazyPattern
+
 # Of a longer literal its beginning is looked up
 LONGEST = 3
 # A pattern of more literals is tried always
@@ -28,12 +30,12 @@ _parser: Any = import_module("re._parser")
 class LiteralFilter:
     r"""Finds which of some patterns may match in a text, by their numbers.
 
-    >>> verbs = [re.compile(r"\b(?:sold|quit)\\b"), re.compile(r"mov(?:ed|ing)"), re.compile(".")]
+    >>> verbs = [LazyPattern(one) for one in (r"\b(?:sold|quit)\b", "mov(?:ed|ing)", ".")]
     >>> LiteralFilter(verbs).possible("we moved")
     [1, 2]
     """
 
-    def __init__(self, patterns: Iterable[re.Pattern[str]]) -> None:
+    def __init__(self, patterns: Iterable[LazyPattern]) -> None:
         self._always: list[int] = []
         self._by_literal: dict[str, list[int]] = defaultdict(list)
         for number, pattern in enumerate(patterns):
@@ -51,15 +53,15 @@ class LiteralFilter:
         return sorted(found)
 
 
-class PatternTable(dict[str, re.Pattern[str]]):
+class PatternTable(dict[str, LazyPattern]):
     """Patterns by name, of which those that may match in a text are found without trying all."""
 
-    def __init__(self, patterns: Mapping[str, re.Pattern[str]]) -> None:
+    def __init__(self, patterns: Mapping[str, LazyPattern]) -> None:
         super().__init__(patterns)
         self._named = list(patterns.items())
         self._filter = LiteralFilter(patterns.values())
 
-    def possible(self, text: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+    def possible(self, text: str) -> Iterator[tuple[str, LazyPattern]]:
         """Yield the patterns that may match, with their names, in their order."""
         return (self._named[number] for number in self._filter.possible(text))
 
@@ -76,15 +78,16 @@ def pieces(text: str) -> frozenset[str]:
     return frozenset([*text, *pairs, *(text[at : at + LONGEST] for at in starts)])
 
 
-def required_literals(pattern: re.Pattern[str]) -> frozenset[str]:
+def required_literals(pattern: LazyPattern) -> frozenset[str]:
     r"""Return literals of which each match holds one; none where that is not known.
 
-    >>> sorted(required_literals(re.compile(r"(?:moved?|relocat\w+)")))
+    >>> sorted(required_literals(LazyPattern(r"(?:moved?|relocat\w+)")))
     ['mov', 'rel']
     """
-    if pattern.flags & re.IGNORECASE:
+    parsed = _parser.parse(pattern.pattern, pattern.flags)
+    if parsed.state.flags & re.IGNORECASE:
         return frozenset()
-    found = _of_sequence(_parser.parse(pattern.pattern, pattern.flags)) or frozenset()
+    found = _of_sequence(parsed) or frozenset()
     return found if len(found) <= MOST_LITERALS else frozenset()
 
 

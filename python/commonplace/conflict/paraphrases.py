@@ -11,6 +11,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.tables import read_table
 from commonplace.conflict.words import cached, content, denies, plain
 
@@ -27,12 +28,12 @@ class Relation(NamedTuple):
 
 
 @cache
-def load() -> list[tuple[str, re.Pattern[str]]]:
+def load() -> list[tuple[str, LazyPattern]]:
     """Read `paraphrases.toml`."""
     table = read_table("paraphrases.toml")
     part = table["part"]
     return [
-        (name, re.compile(_PART.sub(lambda found: part.get(found[1], found[0]), form), re.ASCII))
+        (name, LazyPattern(_PART.sub(lambda found: part.get(found[1], found[0]), form), re.ASCII))
         for name, forms in table["relations"].items()
         for form in forms
     ]

@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import LiteralFilter
 from commonplace.conflict.tables import read_table
 from commonplace.conflict.words import DENIALS, LONG_FORMS, cached
@@ -103,7 +104,7 @@ class State(NamedTuple):
 
     attribute: str
     value: str
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     denied: bool
     rank: int
     # Said with a place or a use it holds there alone
@@ -114,9 +115,9 @@ class Slot(NamedTuple):
     """A pattern that reads the value of an attribute, and what is no such value."""
 
     attribute: str
-    pattern: re.Pattern[str]
-    other: re.Pattern[str] | None
-    strong: re.Pattern[str] | None
+    pattern: LazyPattern
+    other: LazyPattern | None
+    strong: LazyPattern | None
 
 
 class Reading(NamedTuple):
@@ -148,14 +149,14 @@ def load() -> Tables:
         ordered, scoped = row.pop("ordered", False), row.pop("scoped", False)
         for rank, (value, pattern) in enumerate(row.items(), 1):
             denied = value.startswith("not_")
-            found = re.compile(pattern, re.ASCII)
+            found = LazyPattern(pattern, re.ASCII)
             states.append(State(attribute, value, found, denied, rank if ordered else 0, scoped))
     slots = tuple(
         Slot(
             row["attribute"],
-            re.compile(row["pattern"].replace("<place>", PLACE).replace("<stop>", STOP), re.ASCII),
-            re.compile(row["not"], re.ASCII) if "not" in row else None,
-            re.compile(row["strong"], re.ASCII) if "strong" in row else None,
+            LazyPattern(row["pattern"].replace("<place>", PLACE).replace("<stop>", STOP), re.ASCII),
+            LazyPattern(row["not"], re.ASCII) if "not" in row else None,
+            LazyPattern(row["strong"], re.ASCII) if "strong" in row else None,
         )
         for row in table["slot"]
     )

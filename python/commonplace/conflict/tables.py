@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
+from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import LiteralFilter, PatternTable
 
 
@@ -16,18 +17,18 @@ class Family(NamedTuple):
     """Values of which one excludes the others."""
 
     exclusive: bool
-    members: dict[str, re.Pattern[str]]
-    head: re.Pattern[str] | None
-    only: re.Pattern[str] | None
-    needs: re.Pattern[str] | None
+    members: dict[str, LazyPattern]
+    head: LazyPattern | None
+    only: LazyPattern | None
+    needs: LazyPattern | None
 
 
 class Form(NamedTuple):
     """The form of a whole statement, and what else it needs."""
 
     attribute: str
-    pattern: re.Pattern[str]
-    needs: re.Pattern[str] | None
+    pattern: LazyPattern
+    needs: LazyPattern | None
 
 
 class Members:
@@ -49,31 +50,31 @@ class Tables(NamedTuple):
     """What `conflict.toml` holds."""
 
     frame: frozenset[str]
-    frame_zh: re.Pattern[str]
-    strong: re.Pattern[str]
-    topics: dict[str, re.Pattern[str]]
+    frame_zh: LazyPattern
+    strong: LazyPattern
+    topics: dict[str, LazyPattern]
     families: dict[str, Family]
     members: Members
     forms: list[Form]
     possible_forms: LiteralFilter
-    many: re.Pattern[str]
-    one: re.Pattern[str]
-    plain: re.Pattern[str]
-    only_one: re.Pattern[str]
-    several: re.Pattern[str]
-    country: re.Pattern[str]
+    many: LazyPattern
+    one: LazyPattern
+    plain: LazyPattern
+    only_one: LazyPattern
+    several: LazyPattern
+    country: LazyPattern
     same: dict[str, str]
     light: frozenset[str]
-    light_zh: re.Pattern[str]
+    light_zh: LazyPattern
     names: PatternTable
-    removals: list[tuple[re.Pattern[str], bool]]
-    changes: list[tuple[re.Pattern[str], bool, bool]]
-    durable: re.Pattern[str]
-    events: re.Pattern[str]
-    measured: re.Pattern[str]
-    counted: re.Pattern[str]
-    person: re.Pattern[str]
-    changed: re.Pattern[str]
+    removals: list[tuple[LazyPattern, bool]]
+    changes: list[tuple[LazyPattern, bool, bool]]
+    durable: LazyPattern
+    events: LazyPattern
+    measured: LazyPattern
+    counted: LazyPattern
+    person: LazyPattern
+    changed: LazyPattern
 
 
 def read_table(name: str) -> dict[str, Any]:
@@ -98,54 +99,54 @@ def load() -> Tables:
 
     families = {name: _family(row) for name, row in table["family"].items()}
     forms = [
-        Form(row["attribute"], re.compile(row["pattern"]), _optional(row, "needs"))
+        Form(row["attribute"], LazyPattern(row["pattern"]), _optional(row, "needs"))
         for row in table["form"]
     ]
     return Tables(
         frozenset(table["frame"]),
-        re.compile(table["frame_zh"]),
-        re.compile(table["strong"], re.ASCII),
-        {name: re.compile(pattern, re.ASCII) for name, pattern in table["topics"].items()},
+        LazyPattern(table["frame_zh"]),
+        LazyPattern(table["strong"], re.ASCII),
+        {name: LazyPattern(pattern, re.ASCII) for name, pattern in table["topics"].items()},
         families,
         Members(families),
         forms,
         LiteralFilter(one.pattern for one in forms),
-        re.compile(table["keys"]["many"]),
-        re.compile(table["keys"]["one"]),
-        re.compile(table["keys"]["plain"]),
-        re.compile(table["keys"]["only_one"]),
-        re.compile(table["keys"]["several"]),
-        re.compile(table["keys"]["country"]),
+        LazyPattern(table["keys"]["many"]),
+        LazyPattern(table["keys"]["one"]),
+        LazyPattern(table["keys"]["plain"]),
+        LazyPattern(table["keys"]["only_one"]),
+        LazyPattern(table["keys"]["several"]),
+        LazyPattern(table["keys"]["country"]),
         {key: names[0] for names in table["keys"]["same"] for key in names},
         frozenset(change["light"]),
-        re.compile(change["light_zh"]),
-        PatternTable({name: re.compile(p, re.ASCII) for name, p in change["names"].items()}),
+        LazyPattern(change["light_zh"]),
+        PatternTable({name: LazyPattern(p, re.ASCII) for name, p in change["names"].items()}),
         [
-            (re.compile(fill(row), re.ASCII), name == "moved")
+            (LazyPattern(fill(row), re.ASCII), name == "moved")
             for name in ("removed", "moved")
             for row in change[name]
         ],
         [
-            (re.compile(fill(row["pattern"]), re.ASCII), row["changed"], row.get("key", False))
+            (LazyPattern(fill(row["pattern"]), re.ASCII), row["changed"], row.get("key", False))
             for row in change["frame"]
         ],
-        re.compile(change["durable"], re.ASCII),
-        re.compile(f"{change['durable']}|{change['events']}", re.ASCII),
-        re.compile(fill(change["measured"]), re.ASCII),
-        re.compile(change["counted"], re.ASCII),
-        re.compile(change["person"], re.ASCII),
-        re.compile(change["changed"], re.ASCII),
+        LazyPattern(change["durable"], re.ASCII),
+        LazyPattern(f"{change['durable']}|{change['events']}", re.ASCII),
+        LazyPattern(fill(change["measured"]), re.ASCII),
+        LazyPattern(change["counted"], re.ASCII),
+        LazyPattern(change["person"], re.ASCII),
+        LazyPattern(change["changed"], re.ASCII),
     )
 
 
 def _family(row: dict[str, Any]) -> Family:
     """Compile a row of the table of families: its patterns by what they stand for."""
     options = {"exclusive", "head", "only", "needs"}
-    patterns = {name: re.compile(p, re.ASCII) for name, p in row.items() if name not in options}
+    patterns = {name: LazyPattern(p, re.ASCII) for name, p in row.items() if name not in options}
     head, only, needs = (_optional(row, name) for name in ("head", "only", "needs"))
     return Family(row.get("exclusive", False), patterns, head, only, needs)
 
 
-def _optional(row: dict[str, Any], name: str) -> re.Pattern[str] | None:
+def _optional(row: dict[str, Any], name: str) -> LazyPattern | None:
     """Compile a pattern that a row may lack."""
-    return re.compile(row[name], re.ASCII) if name in row else None
+    return LazyPattern(row[name], re.ASCII) if name in row else None

@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import LiteralFilter
 from commonplace.conflict.states import OTHER, group_of
 from commonplace.conflict.tables import load as conflict_tables
@@ -46,8 +47,8 @@ class Topic(NamedTuple):
     """How a topic is told, and how its end."""
 
     name: str
-    old: re.Pattern[str]
-    new: re.Pattern[str]
+    old: LazyPattern
+    new: LazyPattern
     shared: bool
 
 
@@ -55,22 +56,22 @@ class Rival(NamedTuple):
     """Values of which one takes the place of another."""
 
     name: str
-    values: tuple[re.Pattern[str], ...]
+    values: tuple[LazyPattern, ...]
 
 
 class Topics(NamedTuple):
     """What `topics.toml` holds."""
 
-    changed: re.Pattern[str]
-    beside: re.Pattern[str]
-    taste: re.Pattern[str]
+    changed: LazyPattern
+    beside: LazyPattern
+    taste: LazyPattern
     topics: tuple[Topic, ...]
     # Which topics may be told of in a text, and which may end there
     possible_olds: LiteralFilter
     possible_news: LiteralFilter
     rivals: tuple[Rival, ...]
     # Any value of any of them
-    any_rival: re.Pattern[str]
+    any_rival: LazyPattern
 
 
 class Ended(NamedTuple):
@@ -87,10 +88,10 @@ def load() -> Topics:
     table = read_table("topics.toml")
     words = table["words"]
 
-    def pattern(text: str, **more: str) -> re.Pattern[str]:
+    def pattern(text: str, **more: str) -> LazyPattern:
         named = words | more
         filled = re.sub(r"(?<!P)<(\w+)>", lambda found: named[found[1]], text)
-        return re.compile(filled, re.ASCII)
+        return LazyPattern(filled, re.ASCII)
 
     def topic(row: dict[str, str | bool]) -> Topic:
         parts = [str(row["new"])] if "new" in row else []
@@ -112,10 +113,10 @@ def load() -> Topics:
         LiteralFilter(one.old for one in topics),
         LiteralFilter(one.new for one in topics),
         tuple(
-            Rival(row["name"], tuple(re.compile(rf"\b(?:{one})(?!\w)") for one in row["values"]))
+            Rival(row["name"], tuple(LazyPattern(rf"\b(?:{one})(?!\w)") for one in row["values"]))
             for row in table["rival"]
         ),
-        re.compile(
+        LazyPattern(
             rf"\b(?:{'|'.join(one for row in table['rival'] for one in row['values'])})(?!\w)"
         ),
     )

@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import LiteralFilter
 from commonplace.conflict.tables import load
 
@@ -47,7 +48,7 @@ DENIALS = re.compile(
     r"|不再|不|没|戒(?:掉)?了?|(?<![特区级性差])别(?![人的名])"
 )
 OPPOSITES = [
-    (re.compile(rf"(?:\b(?:{bad})\b)" if bad.isascii() else bad), good)
+    (LazyPattern(rf"(?:\b(?:{bad})\b)" if bad.isascii() else bad), good)
     for bad, good in [
         ("dislikes?|hates?|detests?|loathes?|can not stand", "not like"),
         (
