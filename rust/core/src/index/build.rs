@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use rustc_hash::FxHashMap;
 
 use crate::index::bm25f::{Bm25f, Lengths, Totals, Weights};
-use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+use crate::index::dictionary::document_analysis::AnalyzedDocument;
+use crate::index::dictionary::lexicon::Lexicon;
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::postings::validation::Validation;

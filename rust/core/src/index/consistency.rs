@@ -10,7 +10,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::index::bm25f::Lengths;
-use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+use crate::index::dictionary::document_analysis::AnalyzedDocument;
+use crate::index::dictionary::lexicon::Lexicon;
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::inverted_index::InvertedIndex;
 use crate::index::postings::codec::Posting;

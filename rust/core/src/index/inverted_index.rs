@@ -13,7 +13,8 @@ use rustc_hash::FxHashMap;
 
 use crate::error::{Interrupt, Result};
 use crate::index::bm25f::{Bm25f, Counts, FIELDS, Field, Lengths, Totals, Weights};
-use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+use crate::index::dictionary::document_analysis::AnalyzedDocument;
+use crate::index::dictionary::lexicon::Lexicon;
 use crate::index::dictionary::word_counts::WordEntry;
 use crate::index::doc_freqs::{DocFreqs, WordDocFreqs};
 use crate::index::postings::codec::{Impact, Posting};

@@ -1,5 +1,6 @@
 //! The term dictionary: words, their concepts and variants, and query expansion over them.
 
+pub mod document_analysis;
 pub mod expansion;
 pub mod interner;
 pub mod lexicon;

@@ -228,7 +228,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+    use crate::index::dictionary::document_analysis::AnalyzedDocument;
+    use crate::index::dictionary::lexicon::Lexicon;
     use crate::text::language::SEPARATOR;
     use crate::text::prefix_filter::PrefixFilter;
 

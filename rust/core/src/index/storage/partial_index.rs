@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::index::bm25f::Lengths;
-use crate::index::dictionary::lexicon::{AnalyzedDocument, Lexicon};
+use crate::index::dictionary::document_analysis::AnalyzedDocument;
+use crate::index::dictionary::lexicon::Lexicon;
 use crate::index::dictionary::word_counts::WordEntry;
 use crate::index::postings::tf_profiles::VariantCounts;
 
