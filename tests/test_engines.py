@@ -163,6 +163,8 @@ def test_filters(stores: tuple[Store, Store], new_engine: Callable[[Store], Engi
         {"source": "note"},
         {"source": "message"},
         {"since": "2026-01-03", "until": "2026-01-04"},
+        {"since": "2026-01-03"},
+        {"until": "2026-01-03"},
         {"category": "none"},
         {"exclude": [("b/messages.jsonl", 1, 30)]},
         {"role": "assistant", "prefix": "b", "until": "2026-01-05"},

@@ -152,8 +152,9 @@ class ArchiveQueries:
         if filter.since is not None or filter.until is not None:
             bounds = [filter.since, filter.until]
             low, high = [None if at is None else round(at * 1000) for at in bounds]
+            # a bound that is not there must be said to be included
             yield self._query.range_query(
-                self._index.schema, "d", kind, low, high, include_upper=False
+                self._index.schema, "d", kind, low, high, include_upper=high is None
             )
 
     def places(self, filter: SearchFilter, numbers: Mapping[str, int]) -> Iterator[Any]:
