@@ -333,6 +333,10 @@ def test_demo(shell: Shell, tmp_path: Path) -> None:
         (["patch", "facts/user.md", "--old", "x"], "--new"),
         (["patch", "facts/user.md", "--old", "e", "--new", "x"], "facts/user.md"),
         (["write", "facts/user.md", "x", "--expected-version", "absent"], "facts/user.md"),
+        (["append", "new/messages.jsonl", "{'role': 'user'}"], "new/messages.jsonl is a JSON"),
+        (["append", "new/messages.jsonl", "[1]"], "JSON object"),
+        (["explain", "name", "facts/user.md#L99"], "facts/user.md has 6 lines"),
+        (["profile", "--usr", "x", "show"], "'--user'"),
     ],
 )
 def test_errors_say_what_to_do(shell: Shell, arguments: list[str], hint: str) -> None:
@@ -579,6 +583,19 @@ def test_completion(shell: Shell, shell_name: str) -> None:
     assert all(word in script for word in ("search", "newest-first", "memory-limit"))
     shell("--completion", "dos", code=2)
     assert "bash" in shell.err
+
+
+def test_an_append_says_whether_the_file_is_new(shell: Shell) -> None:
+    assert shell("append", "tea.md", "Green.").startswith("created tea.md")
+    assert shell("append", "tea.md", "Black.").startswith("added to tea.md")
+
+
+def test_a_session_is_cited_by_its_id(shell: Shell) -> None:
+    path = "sessions/boats/2026-02-01-0198c1d2/messages.jsonl"
+    said = {"role": "user", "content": "Where do kayaks lie?", "session": "0198c1d2-7aaa"}
+    shell("append", path, json.dumps(said))
+    assert f"{path}#L1" in shell("explain", "kayaks", "0198#L1")
+    assert f"{path}#L1" in shell("forget", "--dry-run", "0198#L1")
 
 
 def test_arguments_and_options_in_any_order(shell: Shell) -> None:

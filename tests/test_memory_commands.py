@@ -205,6 +205,9 @@ def test_the_world_and_agents(shell: Shell) -> None:
     assert "World: people\n  - Mara runs the night shift.  world/people.md\n" in out
     assert "MEMORY.md\n  Ask Mara first.  agents/planner/MEMORY.md\n" in out
     assert "Met Mara." in out
+    shell("world-and-agents", "learn-fact", "people", "Mara.\n\n---\n\n## Nobody\n", *agent)
+    out = shell("world-and-agents", "show", *agent)
+    assert "World: people\n  Mara.\n\n  ---\n\n  ## Nobody\n  world/people.md\n" in out
     assert "Mara" in shell("world-and-agents", "search", "Mara", "-n", "1", *agent)
     shell("world-and-agents", "recall", "--since", "nope", *agent, code=2)
     assert "`since`: a day is written like 2026-02-24" in shell.err

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import commonplace
-from commonplace import Store
+from commonplace import InvalidArgument, Store
 
 USER = "# User\n\n> Summary: name, role\n\n- Name: Zhang San\n- Role: developer\n"
 
@@ -85,6 +85,14 @@ def test_patch_is_all_or_nothing(store: Store) -> None:
         with pytest.raises(commonplace.PatchFailed):
             store.patch("facts/user.md", edits)
         assert store.read("facts/user.md") == before
+
+
+def test_an_edit_is_a_pair(store: Store) -> None:
+    store.write("a.md", "tea")
+    for edits in ({"tea": "milk"}, ["te"], [("tea",)], [("tea", 1)]):
+        with pytest.raises(InvalidArgument, match="pair"):
+            store.patch("a.md", edits)  # type: ignore[arg-type]
+    assert store.patch("a.md", [["tea", "milk"]]).applied == 1  # type: ignore[list-item]
 
 
 def test_conflicts_are_told(store: Store, root: Path) -> None:
@@ -279,6 +287,12 @@ def test_filters(store: Store) -> None:
     assert [hit.line for hit in store.search("walrus", source="message", since="2026-01-15")] == [2]
     assert [hit.line for hit in store.search("walrus", session="x")] == [2]
     assert len(store.search("walrus", limit=2)) == 2
+
+
+def test_a_misspelt_argument_is_named(store: Store) -> None:
+    for call in (store.search, store.grep, store.forget):
+        with pytest.raises(TypeError, match="no argument 'sinse'"):
+            call("tea", sinse="3d")  # type: ignore[call-arg]
 
 
 def test_hits_are_a_sequence(store: Store) -> None:

@@ -242,6 +242,8 @@ class Hits(Sequence[Hit]):
     freshness: Literal["fresh", "stale", "partial"]
     confidence: float
     notes: list[str]
+    phrase_missed: bool
+    """Whether no text holds a phrase of the query, and its words were searched instead."""
     def with_archived(self, archived: Hits, limit: int) -> Hits:
         """Return these hits and those of the archive, which were scored by the same statistics."""
     def __len__(self) -> int: ...
@@ -516,6 +518,8 @@ class Status:
     watching: bool
     snapshot: str
     skipped: list[tuple[str, str]]
+    over_limit: list[str]
+    """Files of which the memory limit leaves out all or a part."""
     redactions: dict[str, int]
     hidden: list[str]
     """Hidden folders, whose files are left out: those of git, of editors and of other programs."""

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from commonplace.settings import Settings
     from commonplace.timestamps import When
 
+FIRST_MOMENT = 1e8
+"""Seconds since 1970 below which a moment (in 1973) is taken for a mistaken age."""
+
 
 class Archival(Erasure):
     """The files and sessions of a root, and what moves the index of old sessions to the disk."""
@@ -58,6 +61,7 @@ class Archival(Erasure):
         Raises:
             CommonplaceError: tantivy is not installed (`pip install 'commonplace[archive]'`).
             QueryError: There is no such session.
+            InvalidArgument: `over` is negative, or `older` a number that can only be an age.
             FormatError: The settings cannot be read; the message names the line.
             Busy: Another process changes the archive.
 
@@ -75,6 +79,8 @@ class Archival(Erasure):
         """
         if over is not None and over < 0:
             raise InvalidArgument("over is a number of bytes from 0 up")
+        if isinstance(older, int | float) and older < FIRST_MOMENT:
+            raise InvalidArgument(f"older={older} is a moment of 1970; an age is text, as '90d'")
         if older is None and over is None and not sessions and (rule := self.settings().archive):
             return self._made_archive().by_rule(rule, dry_run=dry_run)
         return self._made_archive().move(older=older, sessions=sessions, over=over, dry_run=dry_run)

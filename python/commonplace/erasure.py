@@ -57,8 +57,8 @@ class Erasure(Sessions):
 
         Args:
             what: A text of three letters or more, a citation such as `facts/user.md#L12` or
-                `sessions/s1/messages.jsonl#L3-L5`, or several of them. Without any, everything
-                that passes the filter.
+                `sessions/s1/messages.jsonl#L3-L5`, or several of them; the name of a session will
+                do in the place of its path. Without any, everything that passes the filter.
             dry_run: Change nothing, and return what would be erased.
             token: The `token` of a dry run: if anything else would be erased now, nothing is.
             filter: Only what passes it.
@@ -66,8 +66,8 @@ class Erasure(Sessions):
 
         Raises:
             InvalidArgument: What is given is no text.
-            QueryError: A text is too short; nothing is meant; or the filter has a field that lines
-                have not.
+            QueryError: A text is too short; nothing is meant; several sessions are called so; or
+                the filter has a field that lines have not.
             NotFound: A file that is cited is not there.
             FormatError: There is nothing at the lines that are cited.
             Conflict: It is not what the token says; look again.
@@ -165,7 +165,8 @@ class Erasure(Sessions):
 
         texts, lines = [], []
         for one in given:
-            path, first, last = located(one) if CITED.fullmatch(one) else (one, None, None)
+            cited = CITED.fullmatch(one)
+            path, first, last = located(self._with_path(one)) if cited else (one, None, None)
             if first is not None and last is not None:
                 lines.append((self.relative(path), first, last))
             elif len(one.strip().encode(errors="replace")) < SHORTEST:

@@ -10,7 +10,7 @@ import os
 from commonplace import _core
 from commonplace._core import Entry, Revision, Section, Weights, Written
 from commonplace.embedded_text import embedded_text
-from commonplace.errors import Conflict, Refused
+from commonplace.errors import Conflict, InvalidArgument, Refused
 from commonplace.locks import Lock
 from commonplace.paths import GivenPath, path_text
 
@@ -331,8 +331,13 @@ class Files:
 
         Raises:
             PatchFailed: An old text is not found, or found more than once; nothing was changed.
+            InvalidArgument: An edit is no pair of an old and a new text.
         """
-        return self._core.patch(self.relative(path), list(edits), expected_version)
+        pairs = [*edits]
+        for one in pairs:
+            if not _is_pair(one):
+                raise InvalidArgument(f"an edit is a pair (old text, new text), not {one!r:.60}")
+        return self._core.patch(self.relative(path), pairs, expected_version)
 
     def move(
         self, source: GivenPath, target: GivenPath, *, expected_version: str | None = None
@@ -424,3 +429,7 @@ class Files:
         from commonplace.side_files import SideFiles
 
         return SideFiles(self._core, folder)
+
+
+def _is_pair(given: object) -> bool:
+    return isinstance(given, tuple | list) and [*map(type, given)] == [str, str]

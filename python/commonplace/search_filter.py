@@ -42,6 +42,8 @@ def given_filter(filter: SearchFilter | None, fields: FilterFields) -> SearchFil
     >>> given_filter(None, {"role": "user"}) == SearchFilter(role="user")
     True
     """
+    if unknown := [name for name in fields if not hasattr(SearchFilter, name)]:
+        raise TypeError(f"there is no argument {unknown[0]!r}, and a filter has no such field")
     if filter is None:
         return SearchFilter(**fields)
     if fields:

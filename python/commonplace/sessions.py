@@ -148,3 +148,15 @@ class Sessions(Files):
         commonplace.errors.QueryError: no session "0189"; did you mean 0198c1d2 (Green?)?
         """
         return self._core.session(name)
+
+    def _with_path(self, citation: str) -> str:
+        """Return a citation in which the name of a session has become the path of its transcript.
+
+        Raises:
+            QueryError: Several sessions are called so.
+        """
+        name, mark, lines = citation.rpartition("#")
+        if not mark or name.endswith((".md", ".markdown", ".jsonl")):
+            return citation
+        session = self.find_session(name)
+        return f"{session.path}{mark}{lines}" if session else citation

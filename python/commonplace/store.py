@@ -392,6 +392,7 @@ class Store(Archival):
         Args:
             query: As for `search`.
             citation: That of a hit. A range of lines of a transcript is a turn, one line a message.
+                The name of a session will do in the place of its path, as for `find_session`.
             unit: That of the search in which a section has its score; beside turns it may differ.
 
         Raises:
@@ -405,6 +406,7 @@ class Store(Archival):
         >>> [(word.name, word.score > 0, word.fields) for word in explained.words]
         [('green', True, ['body']), ('milk', False, [])]
         """
+        citation = self._with_path(citation)
         try:
             return self._core.explanation(query, citation, unit)
         except QueryError as error:

@@ -111,6 +111,8 @@ def test_the_oldest_are_archived_until_few_enough_bytes_are_left(memory: Path) -
         assert store.archive(over=0, dry_run=True).sessions == [OLD, NEW]
         with pytest.raises(ValueError, match="bytes"):
             store.archive(over=-1)
+        with pytest.raises(ValueError, match="'90d'"):
+            store.archive(older=90)
 
 
 def test_a_changed_file_is_indexed_in_memory_again(memory: Path) -> None:

@@ -79,13 +79,9 @@ def _overview_and_detail(memory: Any, store: Store) -> Iterable[Section]:
 
 
 def _world_and_agents(memory: Any, store: Store) -> Iterable[Section]:
-    text = memory.recall(limit=sys.maxsize >> 1)
-    if not store.holds() or text.startswith("Nothing "):
-        return
-    for part in text.split("\n\n---\n\n"):
-        head, _, body = part.partition("\n\n")
-        title, _, where = head.removeprefix("## ").partition("\n")
-        yield Section(title, [Passage(body, where.strip("()").partition(",")[0])])
+    if store.holds():
+        for one in memory.recalled():
+            yield Section(one.heading, [Passage(one.text, one.path)])
 
 
 _OVERVIEWS: dict[str, Callable[[Any, Store], Iterable[Section]]] = {

@@ -318,10 +318,14 @@ def _of_group(group: CommandGroup, words: Sequence[str]) -> tuple[Command, list[
         UsageError: There is no such command.
     """
     valued = {name for one in group.arguments if one.takes_value for name in one.names}
+    known = {"--json", *(name for one in group.arguments for name in one.names)}
+    unknown = ""
     at = 0
     while at < len(words) and words[at].startswith("-"):
         if words[at] in {"-h", "--help"}:
             return group, ["--help"]
+        if words[at].partition("=")[0] not in known:
+            unknown = unknown or words[at]
         at += 2 if words[at] in valued else 1
     inner = group.load()
     if at >= len(words):
@@ -330,6 +334,8 @@ def _of_group(group: CommandGroup, words: Sequence[str]) -> tuple[Command, list[
             "see its arguments"
         )
     if words[at] not in inner:
+        if unknown:
+            raise UsageError(_unknown_option(unknown, group.arguments))
         hint = _closest(words[at], inner) or f"commonplace {group.name} --help lists them"
         raise UsageError(f"there is no command '{group.name} {words[at]}'; {hint}")
     return inner[words[at]], [*words[:at], *words[at + 1 :]]

@@ -17,7 +17,7 @@ from commonplace.cli.output import (
     record,
 )
 from commonplace.cli.parser import JSON, RootOptions, UsageError, command
-from commonplace.errors import QueryError
+from commonplace.errors import FormatError, QueryError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,15 +64,34 @@ def append(
     text = options.content(content, file)
     with opened(opening, create=True, keep_secrets=keep_secrets) as store:
         kept, counts = store.redact(text)
+        if path.endswith(".jsonl"):
+            _check_messages(path, kept)
+        is_new = not store.holds(path)
         written = store.append(path, kept, expected_version=expected)
         if counts:
             store.log_redactions(written.path, counts)
         if as_json:
             emit(record(written) | ({"redacted": counts} if counts else {}))
             return FOUND
-        printer().written(written, "added to")
+        printer().written(written, "created" if is_new else "added to")
         printer().redacted(counts)
         return FOUND
+
+
+def _check_messages(path: str, text: str) -> None:
+    """Refuse lines that no search would find."""
+    import json
+
+    for line in text.splitlines():
+        try:
+            is_object = not line.strip() or isinstance(json.loads(line), dict)
+        except ValueError:
+            is_object = False
+        if not is_object:
+            raise FormatError(
+                f"a line of {path} is a JSON object, such as "
+                f'{{"role": "user", "content": "…"}}, not {line:.60}'
+            )
 
 
 @command(options.EXISTING, options.OLD, options.NEW, options.EXPECTED, JSON)

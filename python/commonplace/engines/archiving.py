@@ -119,7 +119,7 @@ class Archive:
             if only:
                 return nothing.with_archived(found, limit)
             own = core.search(query, limit, filter, unit, stats)
-            if names.phrases and any("holds the phrase" in note for note in own.notes):
+            if own.phrase_missed:
                 # a phrase that one of the two holds is not looked for as words in the other
                 if found:
                     return nothing.with_archived(found, limit)
@@ -207,9 +207,8 @@ class Archive:
             if one.path not in held
         }
         # those for which the memory does not suffice are no sessions yet
-        status = self._store._core.status()  # noqa: SLF001
-        skipped = {path for path, why in status.skipped if "memory limit" in why}
-        if missing := skipped - there.keys():
+        over_limit = self._store._core.status().over_limit  # noqa: SLF001
+        if missing := set(over_limit) - there.keys():
             for entry in self._store.list():
                 if entry.path in missing and entry.kind == "transcript":
                     there[entry.path] = _Transcript(entry.path, entry.modified, entry.size, 0)

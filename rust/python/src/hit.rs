@@ -174,6 +174,8 @@ pub struct Hits {
     confidence: f32,
     #[pyo3(get)]
     notes: Vec<String>,
+    #[pyo3(get)]
+    phrase_missed: bool,
 }
 
 /// How many hits a representation names.
@@ -188,6 +190,7 @@ impl Hits {
             freshness: self.freshness,
             confidence: self.confidence,
             notes: self.notes.clone(),
+            phrase_missed: self.phrase_missed,
         })
     }
 
@@ -203,6 +206,7 @@ impl Hits {
             freshness: answer.freshness,
             confidence: answer.confidence,
             notes: answer.notes,
+            phrase_missed: answer.phrase_missed,
         })
     }
 }

@@ -19,7 +19,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from commonplace._core import Hit, Hits, Match
 from commonplace.arguments import checks_arguments, given_day, has_text
@@ -43,8 +43,22 @@ _AGENT = re.compile(r"[^\W_](?:[\w.-]{0,62}[\w-])?")
 _BREAK = "\n\n---\n\n"
 
 
+class RecalledFile(NamedTuple):
+    """A file that `recall` shows; `version` is empty where it cannot be read."""
+
+    heading: str
+    path: str
+    version: str
+    text: str
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _shown(one: RecalledFile) -> str:
+    where = f"{one.path}, version {one.version}" if one.version else one.path
+    return f"## {one.heading}\n({where})\n\n{one.text}"
 
 
 @memory_system("world_and_agents")
@@ -132,12 +146,7 @@ class WorldAndAgents(ForgetTool):
         """
         if days < 0 or limit < 1 or start < 0:
             raise QueryError("days and start are 0 or more, limit is 1 or more")
-        first, last = given_day(since, "since"), given_day(until, "until")
-        if first is None and last is None:
-            last = self._clock().date()
-            # the calendar begins with the year 1
-            first = last - timedelta(min(days - 1, last.toordinal() - 1)) if days else date.max
-        parts = ((_BREAK, part) for part in self._parts(first, last))
+        parts = ((_BREAK, _shown(one)) for one in self.recalled(days, since=since, until=until))
         page, following = page_of(parts, start, limit)
         if not page:
             if pages := self._pages():
@@ -302,8 +311,30 @@ class WorldAndAgents(ForgetTool):
 
     # What they are made of
 
-    def _parts(self, first: date | None, last: date | None) -> Iterator[str]:
-        """Yield the parts of a recall, each read only when it is asked for."""
+    def recalled(
+        self, days: int = 3, *, since: date | None = None, until: date | None = None
+    ) -> Iterator[RecalledFile]:
+        r"""Yield the files that `recall` shows, in its order, each read only when it is asked for.
+
+        Args:
+            days: As for `recall`.
+            since: As for `recall`.
+            until: As for `recall`.
+
+        Raises:
+            QueryError: A day is no day.
+
+        >>> import commonplace, tempfile
+        >>> memory = WorldAndAgents(commonplace.open(tempfile.mkdtemp()), "planner")
+        >>> _ = memory.learn_fact("people", "- Mara runs the night shift.")
+        >>> [(one.heading, one.path) for one in memory.recalled()]
+        [('World: people', 'world/people.md')]
+        """
+        first, last = given_day(since, "since"), given_day(until, "until")
+        if first is None and last is None:
+            last = self._clock().date()
+            # the calendar begins with the year 1
+            first = last - timedelta(min(days - 1, last.toordinal() - 1)) if days else date.max
         for entry in self.store.list(self._world):
             if entry.kind == "note":
                 yield from self._part("World", entry.path)
@@ -327,13 +358,13 @@ class WorldAndAgents(ForgetTool):
             return day if day.isoformat() == name else None
         return None
 
-    def _part(self, kind: Literal["World", "Memory", "Daily"], path: str) -> Iterator[str]:
-        """Yield one file under its heading; nothing when it is gone or empty."""
-        where = f"({path})"
+    def _part(self, kind: Literal["World", "Memory", "Daily"], path: str) -> Iterator[RecalledFile]:
+        """Yield one file; nothing when it is gone or empty."""
+        version = ""
         heading = f"Daily: {self._day_of(path)}" if kind == "Daily" else "MEMORY.md"
         try:
             # before the text, so that a change in between is a conflict and not a loss
-            where = f"({path}, version {self._version(path)})"
+            version = self._version(path)
             text = self.store.read(path)
         except NotFound:
             return
@@ -343,8 +374,7 @@ class WorldAndAgents(ForgetTool):
             topic, text = topics.unmarked(topics.name_of(self._world, path), text)
             heading = f"World: {''.join(char for char in topic if char.isprintable())}"
         if text.strip():
-            text = text.strip("\n")
-            yield f"## {heading}\n{where}\n\n{text}"
+            yield RecalledFile(heading, path, version, text.strip("\n"))
 
     def _version(self, path: str) -> str:
         return self.store.version(path) or "absent"

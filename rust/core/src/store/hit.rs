@@ -272,6 +272,8 @@ pub struct Hits {
     pub confidence: f32,
     /// What was not used or could not be read, and why.
     pub notes: Vec<String>,
+    /// Whether no text holds a phrase of the query, and its words were searched instead.
+    pub phrase_missed: bool,
 }
 
 impl Hits {

@@ -139,7 +139,8 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<(Hits, [BTreeSet<String>; 2])> {
         let (hits, notes) = (Vec::new(), Vec::new());
-        let mut answer = Hits { hits, freshness: Freshness::Fresh, confidence: 0.0, notes };
+        let freshness = Freshness::Fresh;
+        let mut answer = Hits { hits, freshness, confidence: 0.0, notes, phrase_missed: false };
         let mut changed = Default::default();
         self.collect_hits(state, query, request, &mut answer, &mut changed, interrupt)?;
         if answer.hits.is_empty() && !query.phrases.is_empty() {
@@ -152,6 +153,7 @@ impl Store {
                 &mut changed,
                 interrupt,
             )?;
+            answer.phrase_missed = true;
             answer
                 .notes
                 .push("no text holds the phrase; its words were searched instead".to_owned());
@@ -278,6 +280,13 @@ impl Store {
         let catalog = &state.main;
         let file = catalog.file(path).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
         let is_note = file.kind == FileKind::Note;
+        if is_note && line > 1 {
+            let lines = String::from_utf8_lossy(&self.files().read_bytes(path)?).lines().count();
+            if line > lines as u64 {
+                let why = format!("{path} has {lines} lines");
+                return Err(Error::Query { query: citation.to_owned(), code: "citation", why });
+            }
+        }
         let doc = |document: &u32| {
             let first = u64::from(catalog.docs[*document as usize].line);
             first == line || is_note && first < line

@@ -1,4 +1,4 @@
-//! Lookup of sessions by name: ids, beginnings of ids, paths and folder names.
+//! Names of a session: whether a text is one, and what to say where none or several match.
 
 use fst::automaton::{Automaton, Levenshtein};
 

@@ -67,6 +67,8 @@ pub struct Status {
     pub snapshot: String,
     /// Files that were left out or could not be read, and why.
     pub skipped: Vec<(String, String)>,
+    /// Those of which the memory limit leaves out all or a part.
+    pub over_limit: Vec<String>,
     /// How many secrets imports have replaced in the transcripts that are there, by kind.
     pub redactions: Redactions,
     /// Hidden folders, whose files are left out: those of git, of editors and of other programs.
@@ -266,6 +268,9 @@ impl Store {
                 status.archived_messages += archived.messages();
                 continue;
             }
+            if file.lacks_memory() {
+                status.over_limit.push(file.path.clone());
+            }
             let left_out = file.left_out.map(|why| (file.path.clone(), why.to_owned()));
             let in_part =
                 || Some((file.path.clone(), state.incomplete.get(&file.path)?.why.clone()));
@@ -275,6 +280,7 @@ impl Store {
         let unreadable = state.unreadable.iter().map(|(path, why)| (path.clone(), why.clone()));
         status.skipped.extend(left_out.chain(unreadable));
         status.skipped.sort();
+        status.over_limit.sort_unstable();
         status.bad_lines.sort_unstable();
         // here and not by the caller, who may hold a lock that whoever has the watch waits for
         drop(state);

@@ -40,8 +40,13 @@ pub fn rank(
     weights: &Weights,
     interrupt: Interrupt<'_>,
 ) -> Result<Hits> {
-    let nothing =
-        Hits { hits: Vec::new(), freshness: Freshness::Fresh, confidence: 0.0, notes: Vec::new() };
+    let nothing = Hits {
+        hits: Vec::new(),
+        freshness: Freshness::Fresh,
+        confidence: 0.0,
+        notes: Vec::new(),
+        phrase_missed: false,
+    };
     let filter = match restricted(query, filter)? {
         Ok(filter) => filter,
         Err(impossible) => return Ok(Hits { notes: vec![impossible], ..nothing }),
