@@ -142,6 +142,13 @@ class Archival(Erasure):
         Raises:
             CommonplaceError: tantivy is not installed (`pip install 'commonplace[archive]'`).
             Busy: Another process changes the archive.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.transcript("s").append({"role": "user", "content": "Green tea."})
+        >>> _ = store.archive(sessions=["s"])
+        >>> store.rebuild_archive().sessions
+        ['s/messages.jsonl']
         """
         return self._made_archive().rebuild()
 

@@ -98,11 +98,20 @@ class Files:
 
         Raises:
             Refused: A path that is absolute and not in the root, or has `..` in it.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("facts/a.md", "Tea."), store.write("b.md", "Milk.")
+        >>> [(entry.path, entry.size) for entry in store.list()]
+        [('b.md', 5), ('facts/a.md', 4)]
         """
         return self._core.list(self._folder(prefix))
 
     def holds(self, prefix: GivenPath = "") -> bool:
         r"""Say whether a file is `prefix` or lies below it.
+
+        Raises:
+            Refused: A path that is absolute and not in the root, or has `..` in it.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
@@ -128,7 +137,7 @@ class Files:
         return self._core.has_tool_messages()
 
     def read(self, path: GivenPath, version: str | None = None) -> str:
-        """Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
+        r"""Return the text of a file; bytes that are not UTF-8 are shown as U+FFFD.
 
         Args:
             path: Relative to the root.
@@ -138,6 +147,12 @@ class Files:
             NotFound: There is no such file, or no such version; the message names those there are.
             Refused: The path leaves the root, or is a link or a special file.
             MemoryLimit: The file is larger than the memory limit allows.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "Green tea.\n")
+        >>> store.read("a.md")
+        'Green tea.\n'
         """
         return self._core.read(self.relative(path), version)
 
@@ -172,7 +187,17 @@ class Files:
         return self._core.read_to_change(self.relative(path))
 
     def version(self, path: GivenPath) -> str | None:
-        """Return the version (a content hash) of a file, or None when there is none."""
+        """Return the version (a content hash) of a file, or None when there is none.
+
+        Raises:
+            Refused, MemoryLimit: As for `read`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> written = store.write("a.md", "Tea.")
+        >>> store.version("a.md") == written.version, store.version("b.md")
+        (True, None)
+        """
         return self._core.version(self.relative(path))
 
     def spelled(self, path: GivenPath) -> str:
@@ -246,7 +271,17 @@ class Files:
         return self._core.lines_at(self.relative(path), offsets)
 
     def sections(self, path: GivenPath) -> builtins.list[Section]:
-        """Return the sections of a note in file order; their spans cover the file exactly once."""
+        r"""Return the sections of a note in file order; their spans cover the file exactly once.
+
+        Raises:
+            NotFound, Refused, MemoryLimit: As for `read`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "# Tea\n\nGreen.\n\n## Black\n\nStrong.\n")
+        >>> [(section.heading, section.line) for section in store.sections("a.md")]
+        [(('Tea',), 1), (('Tea', 'Black'), 5)]
+        """
         return self._core.sections(self.relative(path))
 
     def write(
@@ -266,6 +301,12 @@ class Files:
         Raises:
             Conflict: The file is no longer the expected version; nothing was changed.
             Refused: The name is not one that tools may create.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> first = store.write("a.md", "one", expected_version="absent")
+        >>> store.write("a.md", "two", expected_version=first.version).previous == first.version
+        True
         """
         return self._core.write(self.relative(path), content, expected_version)
 
@@ -311,12 +352,19 @@ class Files:
     def append(
         self, path: GivenPath, content: str, *, expected_version: str | None = None
     ) -> Written:
-        """Add `content` and a line end to a file, as one durable write; create it if needed.
+        r"""Add `content` and a line end to a file, as one durable write; create it if needed.
 
         Raises:
             StorageError: Nothing was added.
             InDoubt: It is not known whether the text is in the file; read it before you repeat.
             Conflict: The file is no longer the expected version; nothing was added.
+            Refused: The name is not one that tools may create.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.append("tea.md", "- Green"), store.append("tea.md", "- Black")
+        >>> store.read("tea.md")
+        '- Green\n- Black\n'
         """
         return self._core.append(self.relative(path), content, expected_version)
 
@@ -331,7 +379,17 @@ class Files:
 
         Raises:
             PatchFailed: An old text is not found, or found more than once; nothing was changed.
+            Conflict: The file is no longer the expected version; nothing was changed.
+            NotFound: There is no such file.
             InvalidArgument: An edit is no pair of an old and a new text.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "Green tea, hot.")
+        >>> store.patch("a.md", [("Green", "Black"), ("hot", "cold")]).applied
+        2
+        >>> store.read("a.md")
+        'Black tea, cold.'
         """
         pairs = [*edits]
         for one in pairs:
@@ -342,17 +400,46 @@ class Files:
     def move(
         self, source: GivenPath, target: GivenPath, *, expected_version: str | None = None
     ) -> Written:
-        """Rename a file; the target must not exist."""
+        """Rename a file; the target must not exist.
+
+        Raises:
+            NotFound: There is no such file.
+            Conflict: The target exists, or the file is no longer the expected version; nothing was
+                changed.
+            Refused: The new name is not one that tools may create.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "Tea.")
+        >>> store.move("a.md", "facts/tea.md").path, store.holds("a.md")
+        ('facts/tea.md', False)
+        """
         return self._core.move(self.relative(source), self.relative(target), expected_version)
 
     def delete(self, path: GivenPath, *, expected_version: str | None = None) -> Written:
-        """Take a file out of the store; its text goes to `.commonplace/history/`."""
+        """Take a file out of the store; its text goes to `.commonplace/history/`.
+
+        Raises:
+            NotFound: There is no such file.
+            Conflict: The file is no longer the expected version; nothing was changed.
+            Refused: As for `write`.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "Tea.")
+        >>> deleted = store.delete("a.md")
+        >>> store.holds("a.md"), store.read("a.md", deleted.previous)
+        (False, 'Tea.')
+        """
         return self._core.delete(self.relative(path), expected_version)
 
     def history(self, path: GivenPath) -> builtins.list[Revision]:
         """Return the texts that the history keeps of a file, newest first; also of a deleted one.
 
         A text gets there when `write`, `patch` or `delete` takes its place, or by `keep`.
+
+        Raises:
+            Refused: As for `read`.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
@@ -390,6 +477,13 @@ class Files:
 
         Raises:
             Refused: A path that is absolute and not in the root, or has `..` in it.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> log = store.transcript("sessions/s1")
+        >>> _ = log.append({"role": "user", "content": "Green tea?"})
+        >>> log.path, log[1].text
+        ('sessions/s1/messages.jsonl', 'Green tea?')
         """
         from commonplace.transcript import Transcript
 
@@ -425,7 +519,17 @@ class Files:
         self._core.log_redacted_text(self.relative(path), counts)
 
     def side_files(self, folder: str = "") -> SideFiles:
-        """Return the logs and caches in `folder` below `.commonplace`."""
+        """Return the logs and caches in `folder` below `.commonplace`.
+
+        Raises:
+            Refused: From its methods, for a name that leaves that folder.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> with store.side_files("mine").handle("log.txt", "a") as file:
+        ...     file.write(b"seen")
+        4
+        """
         from commonplace.side_files import SideFiles
 
         return SideFiles(self._core, folder)

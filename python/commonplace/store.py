@@ -46,7 +46,13 @@ def find_root(start: str | os.PathLike[str] | None = None) -> Path:
     """Return the root that a bare command means.
 
     That is `$COMMONPLACE_ROOT`, else the nearest folder at or above `start` (default: the
-    current one) that holds `.commonplace/`, else `~/.commonplace`.
+    current one) that holds `.commonplace/`, else `~/.commonplace`. It need not be there.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> (folder / ".commonplace").mkdir()
+    >>> find_root(folder / "notes") == folder
+    True
     """
     from pathlib import Path
 
@@ -380,6 +386,12 @@ class Store(Archival):
         Raises:
             QueryError: No section or message is at the citation, or it is in the archive.
             InvalidArgument: There is no such unit.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "Green tea.")
+        >>> "scores" in store.explain("tea", "a.md#L1")
+        True
         """
         return self.explanation(query, citation, unit=unit).text
 
@@ -431,7 +443,7 @@ class Store(Archival):
         keep: bool = True,
         **fields: Unpack[FilterFields],
     ) -> Grep:
-        """Scan notes and transcripts for a pattern, in constant memory, and yield the matches.
+        r"""Scan notes and transcripts for a pattern, in constant memory, and yield the matches.
 
         Only decoded text is matched: what people and models said, line by line in notes. A line
         of a note has no time, role or session: a filter of one of these finds messages only.
@@ -458,6 +470,12 @@ class Store(Archival):
             Refused: A prefix is absolute and not in the root, or has `..` in it.
             InvalidArgument: A field has no such value, as `prefix` a list of nothing.
             TypeError: There is no such field, or filter and fields were both given.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "# Tea\n\nGreen tea.\n")
+        >>> [(match.citation, match.snippet) for match in store.grep("green")]
+        [('a.md#L3', 'Green tea.')]
         """
         return self._core.grep(
             pattern,
@@ -475,7 +493,18 @@ class Store(Archival):
     # Upkeep
 
     def status(self) -> Status:
-        """Return the state of the store in numbers."""
+        """Return the state of the store in numbers.
+
+        Raises:
+            StorageError: The root cannot be read.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> _ = store.write("a.md", "# Tea"), store.write("b.md", "# Milk")
+        >>> status = store.status()
+        >>> status.notes, status.sections, status.messages
+        (2, 2, 0)
+        """
         return self._core.status()
 
     def verify(self) -> Verified:
@@ -484,6 +513,9 @@ class Store(Archival):
         Returns:
             What differed; what could not be read, and so not be compared; and what the index
             leaves out, such as a file in UTF-16.
+
+        Raises:
+            StorageError: The root cannot be read.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())
@@ -498,7 +530,20 @@ class Store(Archival):
         self._core.wait_for_gram_indexes()
 
     def close(self) -> None:
-        """Save the index snapshot and let go of the root; a closed store answers no more."""
+        """Save the index snapshot and let go of the root; a closed store answers no more.
+
+        To close it again does nothing. A `with` block closes it at its end.
+
+        Raises:
+            StorageError: The snapshot cannot be written; the index is built anew when it is opened.
+
+        >>> import commonplace, tempfile
+        >>> store = commonplace.open(tempfile.mkdtemp())
+        >>> store.close()
+        >>> store.status()
+        Traceback (most recent call last):
+        ValueError: this store is closed; open it again
+        """
         self._core.close()
 
     def __enter__(self) -> Self:

@@ -134,6 +134,13 @@ class Transcript:
             FormatError: No known kind of message is in it.
             Conflict: This transcript holds other messages already; nothing was added.
             MemoryLimit: It is one JSON array or document, larger than the memory limit allows.
+
+        >>> import commonplace, pathlib, tempfile
+        >>> source = pathlib.Path(tempfile.mkdtemp()) / "chat.jsonl"
+        >>> _ = source.write_text('{"role": "user", "content": "Green tea?"}')
+        >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
+        >>> log.load(source).messages, log.load(source).messages
+        (1, 0)
         """
         keeps = self._keep_secrets if keep_secrets is None else keep_secrets
         return self._core.import_transcript(
@@ -141,7 +148,22 @@ class Transcript:
         )
 
     def messages(self, start: int = 1, limit: int | None = None) -> list[Message]:
-        """Return up to `limit` messages from line `start` on; other lines are passed over."""
+        """Return up to `limit` messages from line `start` on, in order; other lines are left out.
+
+        Args:
+            start: The first line, from 1.
+            limit: Most messages to return; default: all.
+
+        Raises:
+            NotFound: There is no such transcript.
+
+        >>> import commonplace, tempfile
+        >>> log = commonplace.open(tempfile.mkdtemp()).transcript("sessions/s1")
+        >>> for text in ("one", "two", "three"):
+        ...     _ = log.append({"role": "user", "content": text})
+        >>> [(message.line, message.text) for message in log.messages(2)]
+        [(2, 'two'), (3, 'three')]
+        """
         return self._core.messages(self.path, start, limit)
 
     def turns(self) -> list[int]:

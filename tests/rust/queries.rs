@@ -562,6 +562,10 @@ fn confidence_is_of_what_the_query_asks_for() {
     // nothing found is nothing known; a filter does not change what a word is worth
     assert_eq!(confidence(&store, "zeppelin"), (0.0, None));
     assert_eq!(confidence(&store, "fox role:nobody").0, 0.0);
+    // stop words alone name nothing
+    let hits = ask(&store, "the over");
+    assert!(!hits.hits.is_empty() && hits.confidence <= 0.1, "{hits:?}");
+    assert!(hits.notes.iter().any(|note| note.contains("only stop words")), "{hits:?}");
     // a word that is said twice is asked for once
     let (once, twice) =
         (confidence(&store, "fox zeppelin"), confidence(&store, "fox fox zeppelin"));

@@ -5,7 +5,8 @@
 //! ```
 //! `r` is the score of a document of average length that says each word of the query once; a best
 //! document like that gives ½. A word that no document holds counts there as the rarest do, so a
-//! query about other things scores low even where its common words are found.
+//! query about other things scores low even where its common words are found. A query of stop words
+//! alone does not name what it is about, so nothing that it finds is sure.
 //! `docs/explanation/confidence.md` has the measurements.
 
 use std::borrow::Cow;
@@ -17,6 +18,8 @@ use crate::search::scoring::QueryScorer;
 
 /// Below this the words that the best document lacks are named.
 const DOUBTFUL: f32 = 0.3;
+/// The most for a query of stop words alone.
+const UNNAMED: f32 = 0.1;
 /// Most words that are named.
 const MAX_MISSING: usize = 3;
 
@@ -28,7 +31,10 @@ impl QueryScorer<'_> {
         let reference = self.formula.score(self.asked, 1.0);
         // a query of unknown words alone finds nothing, so there is a score
         result.confidence = best.score / (best.score + reference);
-        if result.confidence < DOUBTFUL {
+        if self.has_only_stop_words {
+            result.confidence = result.confidence.min(UNNAMED);
+            result.notes.push("the query has only stop words, which any text may hold".to_owned());
+        } else if result.confidence < DOUBTFUL {
             result.notes.extend(self.missing(best));
         }
     }

@@ -69,6 +69,7 @@ pub(super) fn plan(
         words.extend(again.iter().map(|text| (text.as_str(), weight)));
     }
     add_words(scorer, &words, index, &formula, result);
+    scorer.has_only_stop_words &= query.phrases.is_empty();
     scorer.validate_lists()
 }
 
@@ -90,6 +91,8 @@ fn add_words(
         result.notes.push(note);
         terms.truncate(MAX_TERMS);
     }
+    let is_first = scorer.concepts.is_empty();
+    scorer.has_only_stop_words = is_first && terms.iter().all(|term| term.is_stop_word);
     // a few words in several languages are a hundred cache misses: all under way at once, they take
     // as long as a few of them
     for (text, stem, _) in terms.iter().flat_map(|term| meanings(term).chain(prefixes(term))) {

@@ -33,6 +33,8 @@ pub struct QueryScorer<'a> {
     pub(super) concepts: Vec<QueryConcept>,
     /// The sum of the idf of all that the query asks for, each once.
     pub(super) asked: f32,
+    /// Whether it asks for stop words alone.
+    pub(super) has_only_stop_words: bool,
     /// Whether the query is about the one who asks it.
     pub(super) is_about_asker: bool,
     /// Whether it asks when something was.
@@ -79,6 +81,7 @@ impl<'a> QueryScorer<'a> {
             impact_growth,
             concepts: Vec::new(),
             asked: 0.0,
+            has_only_stop_words: false,
             is_about_asker: false,
             asks_when: false,
             unknown: Vec::new(),

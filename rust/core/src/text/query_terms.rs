@@ -28,6 +28,8 @@ pub struct QueryTerm {
     pub form: TermForm,
     /// How often it occurs in the query, by weight.
     pub times: f32,
+    /// Whether it is a stop word, of a query that has nothing else.
+    pub is_stop_word: bool,
 }
 
 /// Returns the terms of a query, each once, in the order of the query; each text comes
@@ -85,7 +87,10 @@ pub fn query_terms(
         // a sentence, or a part of one, ends
         before = before.filter(|_| text.ends_with(char::is_alphanumeric));
     }
-    if collected.terms.is_empty() { stops.terms } else { collected.terms }
+    if !collected.terms.is_empty() {
+        return collected.terms;
+    }
+    stops.terms.into_iter().map(|term| QueryTerm { is_stop_word: true, ..term }).collect()
 }
 
 /// Returns the language among some that a query is in. The words of a question come a second time,
@@ -126,6 +131,7 @@ impl<'l, S: Fn(&str) -> Option<String>> TermCollector<'l, S> {
                 prefix: if is_word { prefix_of(term.text) } else { None },
                 form: term.form,
                 times: 0.0,
+                is_stop_word: false,
             });
         }
         self.terms[place].times += weight;
@@ -143,6 +149,7 @@ impl<'l, S: Fn(&str) -> Option<String>> TermCollector<'l, S> {
                 prefix: Some(term),
                 form: TermForm::Pair,
                 times: 0.0,
+                is_stop_word: false,
             });
         }
         self.terms[place].times += weight;
