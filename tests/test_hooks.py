@@ -168,6 +168,24 @@ def test_long_rules_leave_room_for_the_last_sessions(told: Agent) -> None:
     assert len(start) <= START_BUDGET
 
 
+def test_a_long_note_leaves_room_for_rules_and_preferences(agent: Agent) -> None:
+    facts = "".join(
+        f"- Fact {number} about the build and its many parts.\n" for number in range(200)
+    )
+    with commonplace.open(agent.root) as store:
+        store.write("MEMORY.md", f"# Memory\n\n{facts}")
+        store.write("overview.md", f"# Overview\n\n{facts.replace('Fact', 'Part')}")
+        store.write("rules.md", "- Never push to main.\n")
+        store.write("preferences.md", "- Answer in German.\n")
+    start = agent.event("session start", "one", source="startup")
+    assert "Never push to main." in start
+    assert "Answer in German." in start
+    # two long ones get the same
+    parts, facts_told = start.count("- Part "), start.count("- Fact ")
+    assert abs(parts - facts_told) <= 2
+    assert START_BUDGET - 200 <= len(start) <= START_BUDGET
+
+
 def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> None:
     agent.transcript("one", (FACT, "Kept in mind."))
     agent.event("session start", "two", source="startup")

@@ -139,7 +139,7 @@ class Hook:
         # the memory of a project is shared with others, who are not to read of its neighbours
         only = event.cwd if self._in_project and self._host.mixes_projects else None
         self._try(lambda: self._import(lambda own: newest_beside(own, only)))
-        return self._inject(lambda: standing(store, event), START_BUDGET)
+        return self._inject(lambda: standing(store, event, START_BUDGET), START_BUDGET)
 
     def _inject(self, recall: Callable[[], list[Candidate]], budget: int) -> str:
         """Pack what the session does not have in its context, and log it."""
