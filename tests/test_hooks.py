@@ -186,6 +186,22 @@ def test_a_long_note_leaves_room_for_rules_and_preferences(agent: Agent) -> None
     assert START_BUDGET - 200 <= len(start) <= START_BUDGET
 
 
+def test_a_session_that_goes_on_is_told_what_is_new_only(agent: Agent) -> None:
+    items = "".join(f"- Likes tea of kind {number}.\n" for number in range(2000))
+    with commonplace.open(agent.root) as store:
+        store.write("preferences.md", f"---\nunit: item\n---\n{items}")
+        start = agent.event("session start", "one", source="startup")
+        assert "kind 0." in start
+        assert agent.event("session start", "one", source="resume") == ""
+        store.write("rules.md", "- Never push to main.\n")
+    resumed = agent.event("session start", "one", source="resume")
+    assert "Never push to main." in resumed
+    assert "Likes tea" not in resumed
+    again = agent.event("session start", "one", source="compact")
+    assert "kind 0." in again
+    assert "Never push to main." in again
+
+
 def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> None:
     agent.transcript("one", (FACT, "Kept in mind."))
     agent.event("session start", "two", source="startup")

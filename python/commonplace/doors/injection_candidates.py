@@ -165,9 +165,10 @@ def standing(store: Store, event: HookEvent, budget: int) -> list[Candidate]:
     Args:
         store: Where it is looked for.
         event: The start of a session.
-        budget: Most characters of the frame of all of it.
+        budget: Most characters of the frame of all of it. What does not fit is left out here, so
+            that a session that goes on has chosen the same, and is not given what comes next.
     """
-    from commonplace.entries.injection import Piece, pack, piece_of
+    from commonplace.entries.injection import Piece, pack, piece_of, unframe
 
     # first what is short: a long note leaves no room for what is behind it
     pieces = [_session_piece(session) for session in _last_sessions(store, event)]
@@ -183,7 +184,7 @@ def standing(store: Store, event: HookEvent, budget: int) -> list[Candidate]:
     pieces += [
         Piece(f"Note: {entry.summary}", entry.path, "agent") for entry in others[:RECENT_NOTES]
     ]
-    return [Candidate(piece) for piece in pieces]
+    return [Candidate(piece) for piece in unframe(pack(pieces, budget, cut=True).text)]
 
 
 def _shares(notes: list[list[Piece]], budget: int) -> list[Piece]:
