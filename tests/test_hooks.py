@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +94,31 @@ def test_nothing_is_shown_twice_until_the_context_is_new(told: Agent) -> None:
     assert told.event("prompt", "two", prompt=QUESTION) == ""
     assert "Earlier session" in told.event("session start", "two", source="compact")
     assert told.event("prompt", "two", prompt=QUESTION)
+
+
+def test_two_hooks_at_once_show_a_passage_once(
+    told: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = HookLog.shown
+
+    def slow(log: HookLog, session: str) -> set[str]:
+        found = shown(log, session)
+        time.sleep(0.1)
+        return found
+
+    monkeypatch.setattr(HookLog, "shown", slow)
+    with ThreadPoolExecutor() as pool:
+        ask = partial(told.event, "prompt", "two", prompt=QUESTION)
+        answers = [one.result() for one in [pool.submit(ask) for _ in range(3)]]
+    assert sum(bool(answer) for answer in answers) == 1
+
+
+def test_a_log_that_another_hook_holds_keeps_no_prompt_waiting(told: Agent) -> None:
+    with told.log().locked():
+        before = time.monotonic()
+        assert told.event("prompt", "two", prompt=QUESTION)
+    assert time.monotonic() - before < 2
+    assert not told.problems
 
 
 def test_what_was_injected_before_a_prompt_is_no_part_of_it(tmp_path: Path) -> None:

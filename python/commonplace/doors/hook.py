@@ -142,9 +142,14 @@ class Hook:
         return self._inject(lambda: standing(store, event, START_BUDGET), START_BUDGET)
 
     def _inject(self, recall: Callable[[], list[Candidate]], budget: int) -> str:
-        """Pack what the session does not have in its context, and log it."""
-        event = self._event
+        """Return what the session does not have in its context, as a frame."""
         found = self._try(recall) or []
+        with self._log.locked():
+            return self._add_new(found, budget)
+
+    def _add_new(self, found: list[Candidate], budget: int) -> str:
+        """Pack and log: in one step, for another hook of the session may run at the same time."""
+        event = self._event
         shown: set[str] = set()
         if found and not event.context_is_new():
             shown = self._try(lambda: self._log.shown(event.session)) or set()
