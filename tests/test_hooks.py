@@ -196,6 +196,27 @@ def test_long_rules_leave_room_for_the_last_sessions(told: Agent) -> None:
     assert len(start) <= START_BUDGET
 
 
+def test_a_start_has_the_last_sessions_of_its_repository(told: Agent) -> None:
+    git = told.folder / ".git"
+    worktree = told.folder.parent / f"{told.folder.name}-worktree"
+    other = told.folder / "vendored" / ".git"
+    link = told.folder.parent / f"{told.folder.name}-link"
+    for folder in (git / "worktrees" / "w", git / "modules" / "m", worktree, other):
+        folder.mkdir(parents=True)
+    link.symlink_to(told.folder)
+    (worktree / ".git").write_text(f"gitdir: {git}/worktrees/w\n")
+    (told.folder / "module").mkdir()
+    (told.folder / "module" / ".git").write_text("gitdir: ../.git/modules/m\n")
+    inside = [f"{told.folder}/", f"{told.folder}/deleted/sub", str(worktree), f"{link}/a"]
+    for number, cwd in enumerate(inside):
+        start = told.event("session start", f"in-{number}", source="startup", cwd=cwd)
+        assert f"Earlier session: {FACT}" in start, cwd
+    outside = [f"{told.folder}/module", str(other.parent), str(told.folder.parent), "", "a\0b"]
+    for number, cwd in enumerate(outside):
+        assert told.event("session start", f"out-{number}", source="startup", cwd=cwd) == "", cwd
+    assert not told.problems
+
+
 def test_a_long_note_leaves_room_for_rules_and_preferences(agent: Agent) -> None:
     facts = "".join(
         f"- Fact {number} about the build and its many parts.\n" for number in range(200)

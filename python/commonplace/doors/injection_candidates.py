@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import time
+from functools import cache
+from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,12 +204,17 @@ def _shares(notes: list[list[Piece]], budget: int) -> list[Piece]:
 
 
 def _last_sessions(store: Store, event: HookEvent) -> list[Session]:
-    """Return the last sessions of the folder, without this one and without subagents."""
-    return [
+    """Return the last sessions of the project, without this one and without subagents."""
+    from commonplace.doors.project_folder import project_folder
+
+    project = cache(project_folder)
+    found = (
         one
         for one in store.sessions()
-        if one.cwd == event.cwd and one.title and not one.parent and one.id != event.session
-    ][:RECENT_SESSIONS]
+        if one.title and not one.parent and one.id != event.session
+        if one.cwd and project(one.cwd) == project(event.cwd)
+    )
+    return list(islice(found, RECENT_SESSIONS))
 
 
 def _session_piece(session: Session) -> Piece:
