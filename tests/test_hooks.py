@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import commonplace
+from commonplace.doors import capture
 from commonplace.doors.hook import START_BUDGET, handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
 from commonplace.doors.hosts import find_host
@@ -255,6 +257,45 @@ def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> Non
     agent.transcript("one", (FACT, "Kept in mind."))
     agent.event("session start", "two", source="startup")
     assert FACT in agent.event("prompt", "two", prompt=QUESTION)
+
+
+def test_all_that_killed_sessions_left_comes_in_by_and_by(agent: Agent) -> None:
+    agent.transcript("grown", (FACT, "Kept in mind."))
+    agent.event("stop", "grown")
+    agent.transcript("grown", (FACT, "Kept in mind."), ("What is the time?", "Noon."))
+    for number in range(5):
+        path = agent.transcript(f"killed-{number}", (f"Fact {number}.", "Noted."))
+        os.utime(path, (2e9 + number, 2e9 + number))
+
+    def messages() -> int:
+        with commonplace.open(agent.root) as store:
+            return sum(session.messages for session in store.sessions())
+
+    agent.event("session start", "next", source="startup")
+    assert messages() == 2 + 3 * 2
+    agent.event("session start", "after", source="startup")
+    assert messages() == 4 + 5 * 2
+
+
+def test_a_transcript_that_is_too_large_for_a_hook_is_told_once(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = agent.transcript("large", (FACT, "Kept in mind."))
+    monkeypatch.setattr(capture, "LARGEST", path.stat().st_size - 1)
+    agent.transcript("small", ("Hi.", "Hi."))
+    for session in ("next", "after"):
+        agent.event("session start", session, source="startup")
+    (error,) = agent.log().errors()
+    assert str(path) in error["error"]
+    assert error["error"].endswith(f"run `commonplace --root {agent.root} import {path}`")
+    with commonplace.open(agent.root) as store:
+        assert [session.id for session in store.sessions()] == ["small"]
+        store.import_sessions(path)
+    # of what is imported only the rest counts
+    agent.transcript("large", (FACT, "Kept in mind."), ("Hi.", "Hi."))
+    agent.event("session start", "later", source="startup")
+    with commonplace.open(agent.root) as store:
+        assert store.session("large").messages == 4
 
 
 def test_a_memory_of_a_project_gets_no_sessions_of_its_neighbours(tmp_path: Path) -> None:
