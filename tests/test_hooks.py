@@ -449,6 +449,13 @@ def test_a_payload_that_is_none_fails_nobody(tmp_path: Path, stdin: bytes, said:
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_host_that_is_none_is_told_before_its_payload(tmp_path: Path) -> None:
+    for stdin in (b"", b"[]", b"{}"):
+        done = call(tmp_path, stdin, "foo")
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert "there is no host 'foo'" in done.stderr.decode()
+
+
 def test_a_payload_that_is_none_is_in_the_log_for_doctor(tmp_path: Path) -> None:
     root = tmp_path / "memory"
     call(root, b"{}", "claude-code")
