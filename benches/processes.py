@@ -10,7 +10,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
+import commonplace
 from benches.ratios import OURS, Figures, Row, Table, rounds
 from benches.scanners import PREFIX, Pattern, available, counted
 
@@ -18,6 +20,8 @@ COMMAND = str(Path(sys.executable).with_name("commonplace"))
 BARE = "python -c pass"
 # in the sample transcripts and in the raw JSON of them
 LITERAL = Pattern("literal", "the", "the")
+QUOTED = 40
+"""Words of a document that are a prompt."""
 # an installed package is compiled once; without this setting a checkout is too
 ENVIRONMENT = {
     name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
@@ -35,18 +39,35 @@ def timed(run: Callable[[], object]) -> Callable[[], Figures]:
     return measure
 
 
-def quiet(*command: str, stdin: bytes = b"") -> Callable[[], object]:
-    """Return a call of a command whose output goes nowhere."""
-    return lambda: subprocess.run(
-        command, input=stdin, capture_output=True, check=True, env=ENVIRONMENT
+def quiet(*command: str, stdin: bytes = b"") -> Callable[[], bytes]:
+    """Return a call of a command, which gives its output."""
+    return lambda: (
+        subprocess.run(
+            command, input=stdin, capture_output=True, check=True, env=ENVIRONMENT
+        ).stdout
     )
 
 
-def prompt_hook(root: Path, prompt: str) -> Callable[[], object]:
+def prompt_hook(root: Path, prompt: str, session: str = "bench") -> Callable[[], bytes]:
     """Return a call of the hook that Claude Code waits for before each prompt."""
-    payload = {"hook_event_name": "UserPromptSubmit", "session_id": "bench", "cwd": "/"}
+    payload = {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": "/"}
     stdin = json.dumps(payload | {"prompt": prompt}).encode()
     return quiet(COMMAND, "--root", str(root), "hook", "claude-code", stdin=stdin)
+
+
+def injecting_hook(root: Path, query: str) -> Callable[[], object]:
+    """Return calls of that hook in sessions of their own, so that each of them injects.
+
+    The prompt quotes what a query finds: the words of the query alone may be too few.
+    """
+    with commonplace.open(root, watch=False) as store:
+        prompt = " ".join(store.search(query)[0].text.split()[:QUOTED])
+
+    def run() -> None:
+        if not prompt_hook(root, prompt, str(uuid4()))():
+            raise RuntimeError(f"the hook injected nothing for the prompt {prompt!r}")
+
+    return run
 
 
 def start(
@@ -54,7 +75,7 @@ def start(
 ) -> None:
     """Add what `--version`, a search and a hook take on a warm root, in runs of a bare interpreter.
 
-    A hook whose answer is one that the session has seen, and one that nothing fits.
+    A hook that injects, one whose answer the session has seen, and one that nothing fits.
     """
     search = quiet(COMMAND, "--root", str(root), "search", query)
     # the first one builds the index, and compiles what is imported
@@ -63,6 +84,7 @@ def start(
     for work, run, max_slowdown in (
         ("process --version", quiet(COMMAND, "--version"), 3),
         ("process search", search, 6),
+        ("process hook, injecting", injecting_hook(root, query), 9),
         ("process hook", prompt_hook(root, query), 9),
         ("process hook, silent", prompt_hook(root, "ok, go on"), 6),
     ):

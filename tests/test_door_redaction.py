@@ -12,6 +12,8 @@ import pytest
 
 import commonplace
 from commonplace.doors.hermes import HermesMemory
+from commonplace.doors.hosts import find_host
+from commonplace.doors.message_capture import add_message
 from commonplace.doors.okf import import_bundle
 from tests.test_redaction import PASSWORD, assert_nowhere
 
@@ -110,6 +112,15 @@ def _okf(store: commonplace.Store, text: str) -> None:
     assert import_bundle(store, folder).unchanged == ["a.md"]
 
 
+def _hooks(store: commonplace.Store, text: str) -> None:
+    cursor = find_host("cursor")
+    of_all = {"conversation_id": "c1", "workspace_roots": ["/home/me/shop"]}
+    for name, field in (("beforeSubmitPrompt", "prompt"), ("afterAgentResponse", "text")):
+        event = cursor.event({"hook_event_name": name, field: text} | of_all)
+        assert event
+        add_message(store, cursor.name, event)
+
+
 DOORS: dict[str, tuple[str, Callable[[commonplace.Store, str], None]]] = {
     "anthropic": ("anthropic", _anthropic),
     "deepagents": ("deepagents", _deepagents),
@@ -122,6 +133,7 @@ DOORS: dict[str, tuple[str, Callable[[commonplace.Store, str], None]]] = {
     "llama-index": ("llama_index.core", _llama_index),
     "hermes": ("json", _hermes),
     "okf": ("yaml", _okf),
+    "hooks": ("json", _hooks),
 }
 
 

@@ -106,6 +106,10 @@ ALLOWED = {
         {"exists", "iterdir", "mkdir", "write_text"},
         "a new folder for other programs",
     ),
+    "doors/project_folder.py": (
+        {"is_dir", "is_file", "read_text", "resolve"},
+        "the folder in which an agent works, and its repository",
+    ),
     "doors/settings_file.py": (
         {
             "exists",

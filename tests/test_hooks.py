@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import commonplace
+from commonplace.doors import capture
 from commonplace.doors.hook import START_BUDGET, handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
 from commonplace.doors.hosts import find_host
@@ -93,6 +98,31 @@ def test_nothing_is_shown_twice_until_the_context_is_new(told: Agent) -> None:
     assert told.event("prompt", "two", prompt=QUESTION)
 
 
+def test_two_hooks_at_once_show_a_passage_once(
+    told: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = HookLog.shown
+
+    def slow(log: HookLog, session: str) -> set[str]:
+        found = shown(log, session)
+        time.sleep(0.1)
+        return found
+
+    monkeypatch.setattr(HookLog, "shown", slow)
+    with ThreadPoolExecutor() as pool:
+        ask = partial(told.event, "prompt", "two", prompt=QUESTION)
+        answers = [one.result() for one in [pool.submit(ask) for _ in range(3)]]
+    assert sum(bool(answer) for answer in answers) == 1
+
+
+def test_a_log_that_another_hook_holds_keeps_no_prompt_waiting(told: Agent) -> None:
+    with told.log().locked():
+        before = time.monotonic()
+        assert told.event("prompt", "two", prompt=QUESTION)
+    assert time.monotonic() - before < 2
+    assert not told.problems
+
+
 def test_what_was_injected_before_a_prompt_is_no_part_of_it(tmp_path: Path) -> None:
     gemini = Agent(tmp_path, "gemini")
     gemini.transcript("one", (FACT, "Kept in mind."))
@@ -168,10 +198,104 @@ def test_long_rules_leave_room_for_the_last_sessions(told: Agent) -> None:
     assert len(start) <= START_BUDGET
 
 
+def test_a_start_has_the_last_sessions_of_its_repository(told: Agent) -> None:
+    git = told.folder / ".git"
+    worktree = told.folder.parent / f"{told.folder.name}-worktree"
+    other = told.folder / "vendored" / ".git"
+    link = told.folder.parent / f"{told.folder.name}-link"
+    for folder in (git / "worktrees" / "w", git / "modules" / "m", worktree, other):
+        folder.mkdir(parents=True)
+    link.symlink_to(told.folder)
+    (worktree / ".git").write_text(f"gitdir: {git}/worktrees/w\n")
+    (told.folder / "module").mkdir()
+    (told.folder / "module" / ".git").write_text("gitdir: ../.git/modules/m\n")
+    inside = [f"{told.folder}/", f"{told.folder}/deleted/sub", str(worktree), f"{link}/a"]
+    for number, cwd in enumerate(inside):
+        start = told.event("session start", f"in-{number}", source="startup", cwd=cwd)
+        assert f"Earlier session: {FACT}" in start, cwd
+    outside = [f"{told.folder}/module", str(other.parent), str(told.folder.parent), "", "a\0b"]
+    for number, cwd in enumerate(outside):
+        assert told.event("session start", f"out-{number}", source="startup", cwd=cwd) == "", cwd
+    assert not told.problems
+
+
+def test_a_long_note_leaves_room_for_rules_and_preferences(agent: Agent) -> None:
+    facts = "".join(
+        f"- Fact {number} about the build and its many parts.\n" for number in range(200)
+    )
+    with commonplace.open(agent.root) as store:
+        store.write("MEMORY.md", f"# Memory\n\n{facts}")
+        store.write("overview.md", f"# Overview\n\n{facts.replace('Fact', 'Part')}")
+        store.write("rules.md", "- Never push to main.\n")
+        store.write("preferences.md", "- Answer in German.\n")
+    start = agent.event("session start", "one", source="startup")
+    assert "Never push to main." in start
+    assert "Answer in German." in start
+    # two long ones get the same
+    parts, facts_told = start.count("- Part "), start.count("- Fact ")
+    assert abs(parts - facts_told) <= 2
+    assert START_BUDGET - 200 <= len(start) <= START_BUDGET
+
+
+def test_a_session_that_goes_on_is_told_what_is_new_only(agent: Agent) -> None:
+    items = "".join(f"- Likes tea of kind {number}.\n" for number in range(2000))
+    with commonplace.open(agent.root) as store:
+        store.write("preferences.md", f"---\nunit: item\n---\n{items}")
+        start = agent.event("session start", "one", source="startup")
+        assert "kind 0." in start
+        assert agent.event("session start", "one", source="resume") == ""
+        store.write("rules.md", "- Never push to main.\n")
+    resumed = agent.event("session start", "one", source="resume")
+    assert "Never push to main." in resumed
+    assert "Likes tea" not in resumed
+    again = agent.event("session start", "one", source="compact")
+    assert "kind 0." in again
+    assert "Never push to main." in again
+
+
 def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> None:
     agent.transcript("one", (FACT, "Kept in mind."))
     agent.event("session start", "two", source="startup")
     assert FACT in agent.event("prompt", "two", prompt=QUESTION)
+
+
+def test_all_that_killed_sessions_left_comes_in_by_and_by(agent: Agent) -> None:
+    agent.transcript("grown", (FACT, "Kept in mind."))
+    agent.event("stop", "grown")
+    agent.transcript("grown", (FACT, "Kept in mind."), ("What is the time?", "Noon."))
+    for number in range(5):
+        path = agent.transcript(f"killed-{number}", (f"Fact {number}.", "Noted."))
+        os.utime(path, (2e9 + number, 2e9 + number))
+
+    def messages() -> int:
+        with commonplace.open(agent.root) as store:
+            return sum(session.messages for session in store.sessions())
+
+    agent.event("session start", "next", source="startup")
+    assert messages() == 2 + 3 * 2
+    agent.event("session start", "after", source="startup")
+    assert messages() == 4 + 5 * 2
+
+
+def test_a_transcript_that_is_too_large_for_a_hook_is_told_once(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = agent.transcript("large", (FACT, "Kept in mind."))
+    monkeypatch.setattr(capture, "LARGEST", path.stat().st_size - 1)
+    agent.transcript("small", ("Hi.", "Hi."))
+    for session in ("next", "after"):
+        agent.event("session start", session, source="startup")
+    (error,) = agent.log().errors()
+    assert str(path) in error["error"]
+    assert error["error"].endswith(f"run `commonplace --root {agent.root} import {path}`")
+    with commonplace.open(agent.root) as store:
+        assert [session.id for session in store.sessions()] == ["small"]
+        store.import_sessions(path)
+    # of what is imported only the rest counts
+    agent.transcript("large", (FACT, "Kept in mind."), ("Hi.", "Hi."))
+    agent.event("session start", "later", source="startup")
+    with commonplace.open(agent.root) as store:
+        assert store.session("large").messages == 4
 
 
 def test_a_memory_of_a_project_gets_no_sessions_of_its_neighbours(tmp_path: Path) -> None:
@@ -323,6 +447,13 @@ def test_a_payload_that_is_none_fails_nobody(tmp_path: Path, stdin: bytes, said:
     assert (done.returncode, done.stdout) == (0, b"")
     assert said in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_host_that_is_none_is_told_before_its_payload(tmp_path: Path) -> None:
+    for stdin in (b"", b"[]", b"{}"):
+        done = call(tmp_path, stdin, "foo")
+        assert (done.returncode, done.stdout) == (0, b"")
+        assert "there is no host 'foo'" in done.stderr.decode()
 
 
 def test_a_payload_that_is_none_is_in_the_log_for_doctor(tmp_path: Path) -> None:

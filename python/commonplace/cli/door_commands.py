@@ -32,15 +32,12 @@ def hook(opening: RootOptions, host: str, *, in_project: bool, min_confidence: f
         from commonplace.doors.hook import handle
         from commonplace.doors.hosts import find_host
 
+        found = find_host(host)
         payload = json.load(sys.stdin.buffer)
         if not isinstance(payload, dict):
             raise ValueError("a hook takes a JSON object on stdin")  # noqa: TRY301
         answer, problems = handle(
-            find_host(host),
-            payload,
-            opening.root,
-            project=in_project,
-            min_confidence=min_confidence,
+            found, payload, opening.root, project=in_project, min_confidence=min_confidence
         )
         if answer is not None:
             print(json.dumps(answer))

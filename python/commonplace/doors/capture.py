@@ -1,12 +1,19 @@
-"""Transcripts on disk to import for a host: that of a session, and the newest beside it."""
+"""Transcripts on disk to import for a host: that of a session, and what killed ones have left."""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
+from commonplace.errors import NotFound
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from commonplace.store import Store
+
 BESIDE, LARGEST = 3, 8 << 20
-"""How many transcripts beside its own a session that starts imports, and the largest of them."""
+"""How many transcripts beside its own a session that starts imports, and the most bytes of one."""
 HEAD = 1 << 16
 """Bytes at the beginning of a transcript in which the folder of its session stands."""
 
@@ -17,25 +24,50 @@ def begun(transcript: str) -> list[str]:
     return [transcript] if path.is_file() and path.stat().st_size else []
 
 
-def newest_beside(transcript: str, cwd: str | None = None) -> list[str]:
-    """Return the newest transcripts in the folder of one: what killed sessions have left.
+def left_beside(
+    store: Store, transcript: str, cwd: str | None = None
+) -> tuple[list[str], list[str]]:
+    """Return the transcripts beside one that hold what is not imported: killed sessions left them.
 
-    One that has not changed since it was imported costs nothing; one that is large is left to the
-    command `import`, which may take its time.
+    First the newest of them, as many as a hook has time for; the others are the newest of a later
+    call. Then those that have too much for a hook: the command `import` may take its time.
 
     Args:
+        store: Where they are imported.
         transcript: The path of one.
         cwd: The folder of the sessions that are meant, where transcripts of others lie beside them.
     """
     own = Path(transcript)
+    imported = _imported_sizes(store)
     found = []
     for path in own.parent.iterdir() if own.parent.is_dir() else ():
         if path.suffix == own.suffix and path != own and path.is_file():
             status = path.stat()
-            found.append((status.st_mtime, status.st_size, str(path)))
-    newest = sorted(found, reverse=True)[:BESIDE]
-    fitting = [path for _, size, path in newest if 0 < size <= LARGEST]
-    return fitting if cwd is None else [path for path in fitting if _is_of(path, cwd)]
+            if left := status.st_size - imported.get(str(path), 0):
+                found.append((status.st_mtime, left, str(path)))
+    newest = [
+        (left, path)
+        for _, left, path in sorted(found, reverse=True)
+        if cwd is None or _is_of(path, cwd)
+    ]
+    fitting = [path for left, path in newest if left <= LARGEST]
+    return fitting[:BESIDE], [path for left, path in newest if left > LARGEST]
+
+
+def _imported_sizes(store: Store) -> dict[str, int]:
+    """Return how large each transcript was when it was imported, as the ledger of the core says."""
+    sizes: dict[str, int] = {}
+    try:
+        with store.side_files("imports").handle("sources", "r") as file:
+            lines = file.read().splitlines()
+    except NotFound:
+        return sizes
+    for line in lines:
+        # one may be torn; behind a checksum each is an object
+        with suppress(ValueError, TypeError, LookupError):
+            entry = json.loads(line.partition(b" ")[2])
+            sizes[entry["source"]] = int(entry["stamp"][1])
+    return sizes
 
 
 def _is_of(transcript: str, cwd: str) -> bool:

@@ -7,7 +7,7 @@ captured or logged is a problem to report, and no reason to answer nothing.
 
 from __future__ import annotations
 
-from commonplace.doors.capture import begun, newest_beside
+from commonplace.doors.capture import LARGEST, begun, left_beside
 from commonplace.doors.hook_log import HookLog
 from commonplace.errors import CommonplaceError
 
@@ -125,7 +125,7 @@ class Hook:
             self._try(self._keep_message)
             return ""
         if self._event.kind not in {"session start", "prompt"}:
-            self._try(lambda: self._import(begun))
+            self._try(self._import_own)
             return ""
         from commonplace.doors.injection_candidates import MIN_CONFIDENCE, fitting, standing
 
@@ -136,15 +136,18 @@ class Hook:
             return self._inject(
                 lambda: fitting(store, event.prompt, event.session, least), PROMPT_BUDGET
             )
-        # the memory of a project is shared with others, who are not to read of its neighbours
-        only = event.cwd if self._in_project and self._host.mixes_projects else None
-        self._try(lambda: self._import(lambda own: newest_beside(own, only)))
-        return self._inject(lambda: standing(store, event), START_BUDGET)
+        self._try(self._import_left)
+        return self._inject(lambda: standing(store, event, START_BUDGET), START_BUDGET)
 
     def _inject(self, recall: Callable[[], list[Candidate]], budget: int) -> str:
-        """Pack what the session does not have in its context, and log it."""
-        event = self._event
+        """Return what the session does not have in its context, as a frame."""
         found = self._try(recall) or []
+        with self._log.locked():
+            return self._add_new(found, budget)
+
+    def _add_new(self, found: list[Candidate], budget: int) -> str:
+        """Pack and log: in one step, for another hook of the session may run at the same time."""
+        event = self._event
         shown: set[str] = set()
         if found and not event.context_is_new():
             shown = self._try(lambda: self._log.shown(event.session)) or set()
@@ -176,10 +179,33 @@ class Hook:
         add_message(self._store, self._host.name, self._event)
         self._note_capture(1, [])
 
-    def _import(self, paths: Callable[[str], list[str]]) -> None:
+    def _import_own(self) -> None:
+        """Import what the session has said since the last time."""
+        if self._event.transcript:
+            self._import(begun(self._event.transcript))
+
+    def _import_left(self) -> None:
+        """Import what sessions beside this one have left, and tell once what takes too long."""
+        import shlex
+
+        event = self._event
+        if not event.transcript:
+            return
+        # the memory of a project is shared with others, who are not to read of its neighbours
+        only = event.cwd if self._in_project and self._host.mixes_projects else None
+        fitting, too_large = left_beside(self._store, event.transcript, only)
+        self._import(fitting)
+        told = {error.get("error") for error in self._log.errors()} if too_large else set()
+        for path in too_large:
+            command = shlex.join(["commonplace", "--root", str(self._store.root), "import", path])
+            why = f"it has more than {LARGEST >> 20} MB to import, too much for a hook"
+            problem = f"{path}: {why}; run `{command}`"
+            if problem not in told:
+                self._report(problem)
+
+    def _import(self, paths: list[str]) -> None:
         """Import what transcripts have more than the last time."""
-        found = paths(self._event.transcript) if self._event.transcript else []
-        sources = self._store.import_sessions(*found).sources if found else []
+        sources = self._store.import_sessions(*paths).sources if paths else []
         if taken := [source for source in sources if source.messages]:
             written = [path for source in taken for path in source.paths]
             self._note_capture(sum(source.messages for source in taken), written)

@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 import time
+from contextlib import ExitStack, contextmanager, suppress
 
-from commonplace.errors import NotFound
+from commonplace.errors import CommonplaceError, NotFound
 from commonplace.side_files import SideFiles
 
 TYPE_CHECKING = False
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from commonplace.store import Store
 
 LOG, OLDER, ERRORS = "log.jsonl", "log.1.jsonl", "errors.jsonl"
-CAPTURES = "captures.jsonl"
+CAPTURES, LOCK = "captures.jsonl", "lock"
 LARGEST = 1 << 20
 """Bytes at which the log is put aside for a new one; the one before that is dropped."""
+LONGEST_WAIT = 0.5
+"""Seconds for which a hook waits for others of its memory that decide what is shown."""
 
 
 class HookLog:
@@ -32,6 +35,18 @@ class HookLog:
     def create(self) -> None:
         """Make an empty log where there is none, and with it the mark of a root."""
         self._files.handle(LOG, "a").close()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other hooks from reading what was shown until this one has added to it.
+
+        Where the lock cannot be had soon, it is not held: something may then be injected twice, but
+        no host has to wait.
+        """
+        with ExitStack() as held:
+            with suppress(CommonplaceError, OSError):
+                held.enter_context(self._files.locked(LOCK, LONGEST_WAIT))
+            yield
 
     def add(self, **entry: Any) -> None:
         """Add an entry with the time."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import time
+from functools import cache
+from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ MIN_DOCUMENTS = 64
 MOST_HITS = 3
 RECENT_SESSIONS = 5
 RECENT_NOTES = 10
-# Notes whose name says that they hold for every session, in the order in which they are wanted.
-STANDING_NOTES = ("memory", "rules", "preferences", "user", "profile", "overview")
+# Notes whose name says that they hold for every session.
+STANDING_NOTES = {"memory", "rules", "preferences", "user", "profile", "overview"}
 LONGEST_PROMPT = 400
 """Characters of an old prompt that are shown with its answer."""
 ANSWERED = "\nAnswered: "
@@ -159,33 +161,60 @@ def _answer(store: Store, hit: Hit, best: str) -> str:
     return f"{best}\n[…]\n{said[-1]}" if said else best
 
 
-def standing(store: Store, event: HookEvent) -> list[Candidate]:
-    """Return what matters whatever is asked: last sessions, rules and preferences, other notes."""
-    from commonplace.entries.injection import Piece, piece_of
+def standing(store: Store, event: HookEvent, budget: int) -> list[Candidate]:
+    """Return what matters whatever is asked: last sessions, rules and preferences, other notes.
+
+    Args:
+        store: Where it is looked for.
+        event: The start of a session.
+        budget: Most characters of the frame of all of it. What does not fit is left out here, so
+            that a session that goes on has chosen the same, and is not given what comes next.
+    """
+    from commonplace.entries.injection import Piece, pack, piece_of, unframe
 
     # first what is short: a long note leaves no room for what is behind it
     pieces = [_session_piece(session) for session in _last_sessions(store, event)]
     notes = [entry for entry in store.list() if entry.kind == "note"]
-    names = {entry.path: _stem(entry.path) for entry in notes}
-    chosen = [path for path, name in names.items() if name in STANDING_NOTES]
-    for path in sorted(chosen, key=lambda path: STANDING_NOTES.index(names[path])):
-        # what no longer holds matters to a question about the past only
-        pieces += [piece_of(hit, store) for hit in store.documents(path) if not hit.ended]
+    chosen = [entry.path for entry in notes if _stem(entry.path) in STANDING_NOTES]
+    # what no longer holds matters to a question about the past only
+    held = [
+        [piece_of(hit, store) for hit in store.documents(path) if not hit.ended] for path in chosen
+    ]
+    pieces += _shares(held, budget - pack(pieces, budget).size)
     others = [entry for entry in notes if entry.path not in chosen and entry.summary]
     others.sort(key=lambda entry: -entry.modified)
     pieces += [
         Piece(f"Note: {entry.summary}", entry.path, "agent") for entry in others[:RECENT_NOTES]
     ]
-    return [Candidate(piece) for piece in pieces]
+    return [Candidate(piece) for piece in unframe(pack(pieces, budget, cut=True).text)]
+
+
+def _shares(notes: list[list[Piece]], budget: int) -> list[Piece]:
+    """Return what fits of each note: of short ones all, and long ones share what these leave."""
+    from commonplace.entries.injection import pack, unframe
+
+    found: list[Piece] = []
+    notes = sorted(notes, key=lambda pieces: sum(len(piece.text) for piece in pieces))
+    for number, pieces in enumerate(notes):
+        share = pack(pieces, budget // (len(notes) - number), heading="", cut=True)
+        budget -= share.size
+        # as they were cut
+        found += unframe(share.text)
+    return found
 
 
 def _last_sessions(store: Store, event: HookEvent) -> list[Session]:
-    """Return the last sessions of the folder, without this one and without subagents."""
-    return [
+    """Return the last sessions of the project, without this one and without subagents."""
+    from commonplace.doors.project_folder import project_folder
+
+    project = cache(project_folder)
+    found = (
         one
         for one in store.sessions()
-        if one.cwd == event.cwd and one.title and not one.parent and one.id != event.session
-    ][:RECENT_SESSIONS]
+        if one.title and not one.parent and one.id != event.session
+        if one.cwd and project(one.cwd) == project(event.cwd)
+    )
+    return list(islice(found, RECENT_SESSIONS))
 
 
 def _session_piece(session: Session) -> Piece:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -24,17 +23,16 @@ def add_message(store: Store, host: str, event: HookEvent) -> None:
     role, text = event.said or ("", "")
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     message = {"role": role, "content": text, "timestamp": now, "session": event.session}
-    line = json.dumps(message, ensure_ascii=False)
     folder = encode(Path(event.cwd).name or host)
-    path = f"sessions/{folder}/{encode(event.session)}/messages.jsonl"
-    if store.version(path) is None:
+    # a transcript redacts what is added to it
+    transcript = store.transcript(f"sessions/{folder}/{encode(event.session)}")
+    if store.version(transcript.path) is None:
         header = {"type": "session", "host": host, "id": event.session, "cwd": event.cwd}
-        first = json.dumps(header | {"started": now}, ensure_ascii=False)
         try:
-            store.append(path, f"{first}\n{line}", expected_version="absent")
+            transcript.extend([header | {"started": now}, message], expected_version="absent")
         except Conflict:
             # by the hook of the message before, which runs still
             pass
         else:
             return
-    store.append(path, line)
+    transcript.extend([message])

@@ -4,6 +4,8 @@
 //! and the object; what is damaged is passed over, the last line of a source counts. An entry is used
 //! only if the source still is as it says. It is written when what it says was imported is on the disk,
 //! so what a transcript lacks of it was removed by the user, and is not imported again.
+//!
+//! Hooks read from it how large each source was (`doors/capture.py`).
 
 use std::fs::File;
 use std::io::Write;
