@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-import orjson
-
 from commonplace import _core
 from commonplace._core import Imported, Message, Written
 from commonplace.errors import Conflict, EncodingError, InvalidArgument
@@ -56,6 +54,9 @@ class Transcript:
             raise InvalidArgument('a message needs a "role" such as "user" or "assistant"')
         record, counts = self._redacted(dict(message))
         record.setdefault("timestamp", datetime.now(UTC).isoformat(timespec="milliseconds"))
+        # a hook that only reads messages starts without it
+        import orjson  # noqa: PLC0415
+
         try:
             dumped = orjson.dumps(record)
         except orjson.JSONEncodeError as error:
@@ -195,6 +196,8 @@ class Transcript:
         >>> log.records(log.messages())
         [{'role': 'user', 'content': 'Hi', 'timestamp': 0, 'mood': 'good'}]
         """
+        import orjson  # noqa: PLC0415 - as above
+
         if not messages:
             return []
         found = []

@@ -23,8 +23,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from commonplace import _core
 from commonplace.errors import EncodingError, InvalidArgument
 
@@ -203,6 +201,9 @@ def comment(meta: Mapping[str, Any] | None) -> str:
     for key, value in meta.items():
         if not _KEY.match(key):
             raise InvalidArgument(f"{key!r:.60} is no key for META: letters, digits, - and _ only")
+        # a hook that only injects starts without it
+        import orjson  # noqa: PLC0415
+
         try:
             text = orjson.dumps(value).decode()
         except orjson.JSONEncodeError as error:
@@ -251,6 +252,8 @@ def _read(section: _core.Section, data: bytes, start: int) -> Block:
 
 def _value(text: str) -> Any:
     """Return a value of META: JSON, or what a person wrote instead."""
+    import orjson  # noqa: PLC0415 - as above
+
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
