@@ -55,7 +55,7 @@ class Transcript:
         record, counts = self._redacted(dict(message))
         record.setdefault("timestamp", datetime.now(UTC).isoformat(timespec="milliseconds"))
         # a hook that only reads messages starts without it
-        import orjson  # noqa: PLC0415
+        import orjson
 
         try:
             dumped = orjson.dumps(record)
@@ -196,7 +196,7 @@ class Transcript:
         >>> log.records(log.messages())
         [{'role': 'user', 'content': 'Hi', 'timestamp': 0, 'mood': 'good'}]
         """
-        import orjson  # noqa: PLC0415 - as above
+        import orjson
 
         if not messages:
             return []
