@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -231,6 +233,34 @@ def test_hooks_and_server_have_the_same_memory_everywhere(
     # whatever variables the host is started with
     hooks = (home / ".codex" / "hooks.json").read_text()
     assert hooks.count(f"--root {home}/.commonplace hook codex") == len(find_host("codex").events)
+    skill = (home / ".codex" / "skills" / "commonplace" / "SKILL.md").read_text()
+    commands = re.findall(r"`commonplace (--root \S+)? ?\w", skill)
+    assert {*commands} == {f"--root {home}/.commonplace"}
+
+
+def test_what_the_skill_says_to_write_is_in_the_memory_of_the_hooks(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "cloned" / ".commonplace").mkdir(parents=True)
+    monkeypatch.chdir(home / "cloned")
+    run(["--root", str(home / "my notes"), "install", "claude-code"])
+    skill = (home / ".claude" / "skills" / "commonplace" / "SKILL.md").read_text()
+    (line,) = re.findall(r"`commonplace (.* append MEMORY.md .*)` \|", skill)
+    assert run(shlex.split(line)) == 0
+    starts = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(home)}
+    root = str(home / "my notes")
+    answer, _ = handle(find_host("claude-code"), starts, root, project=False)
+    assert "Answer in German." in str(answer)
+
+
+def test_the_skill_of_a_project_names_no_folder_of_one_machine(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "project").mkdir()
+    monkeypatch.chdir(home / "project")
+    run(["install", "codex", "--project"])
+    skill = home / "project" / ".codex" / "skills" / "commonplace" / "SKILL.md"
+    assert "--root" not in skill.read_text()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from importlib import resources
 from pathlib import Path
 
@@ -15,9 +16,16 @@ from commonplace.doors.opencode_plugin import plugin_text
 from commonplace.doors.settings_file import OwnFile, SettingsFile, read_settings
 
 
-def skill_text() -> str:
-    """Return the skill that tells an agent how to look something up."""
-    return resources.files("commonplace.doors").joinpath("SKILL.md").read_text("utf-8")
+def skill_text(root: str | None = None) -> str:
+    """Return the skill that tells an agent how to look something up.
+
+    Args:
+        root: The memory that its commands name; None: they take that of where they are run.
+    """
+    text = resources.files("commonplace.doors").joinpath("SKILL.md").read_text("utf-8")
+    called = shlex.join(["commonplace", *(["--root", root] if root else [])])
+    # each command is in a span of code
+    return text.replace("`commonplace ", f"`{called} ")
 
 
 def hooks_file(host: Host, command: list[str], project: Path | None) -> SettingsFile:
@@ -65,9 +73,10 @@ def installed_files(
     if root is None and not project:
         # by its name: a host starts these in a project, and with variables, which may name another
         root = str(memory_root(None))
+    root = str(Path(root).absolute()) if root else None
     if host.is_provider:
-        return hermes_files(own, str(Path(root).absolute()) if root else None, min_confidence)
-    skill = OwnFile(_skills(host, project) / "commonplace" / "SKILL.md", skill_text())
+        return hermes_files(own, root, min_confidence)
+    skill = OwnFile(_skills(host, project) / "commonplace" / "SKILL.md", skill_text(root))
     mcp = _mcp_file(host, program, root, own, in_project=project is not None)
     if not host.events:
         return [mcp, skill] if with_mcp else [skill]
@@ -92,8 +101,8 @@ def installed_files(
 def _mcp_file(
     host: Host, program: str, root: str | None, own: Path, *, in_project: bool
 ) -> SettingsFile:
-    """Return the file with the MCP servers of a host."""
-    server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
+    """Return the file with the MCP servers of a host; `root` is absolute."""
+    server = [program, *(["--root", root] if root else []), "mcp"]
     server += ["--project"] if in_project and root is None else []
     key = host.settings.servers
     return SettingsFile(
