@@ -238,6 +238,20 @@ def test_hooks_and_server_have_the_same_memory_everywhere(
     assert {*commands} == {f"--root {home}/.commonplace"}
 
 
+def test_an_edited_skill_is_kept_and_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["install", "codex"])
+    skill = home / ".codex" / "skills" / "commonplace" / "SKILL.md"
+    for number, command in enumerate(("install", "uninstall")):
+        with skill.open("a") as file:
+            file.write(f"- Mine, {number}.\n")
+        assert run([command, "codex"]) == 0
+        assert (
+            f"{skill} was edited; that text is kept in SKILL.md.edited-" in capsys.readouterr().err
+        )
+    kept = {path.read_text().splitlines()[-1] for path in skill.parent.iterdir()}
+    assert kept == {"- Mine, 0.", "- Mine, 1."}
+
+
 def test_what_the_skill_says_to_write_is_in_the_memory_of_the_hooks(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

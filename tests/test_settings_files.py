@@ -22,7 +22,7 @@ from commonplace.doors.hosts import NAMES, find_host
 from commonplace.doors.install import hooks_file, installed_files, skill_text
 from commonplace.doors.mcp_entries import add_server, drop_server, installed_server
 from commonplace.doors.opencode_plugin import plugin_command
-from commonplace.doors.settings_file import BACKUP, SettingsFile
+from commonplace.doors.settings_file import BACKUP, OwnFile, SettingsFile
 from commonplace.errors import FormatError
 
 WORDS = st.text('ab "\\/é漢,{}[]:', max_size=4)
@@ -470,6 +470,37 @@ def test_a_skill_of_somebody_else_stays(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match="is not ours"):
             change()
     assert skill.path.read_text() == "# Mine\n"
+
+
+@pytest.mark.parametrize("change", ["install", "uninstall"])
+@pytest.mark.parametrize("host", ["claude-code", "opencode", "hermes"])
+def test_an_edited_file_of_ours_is_kept(host: str, change: str, tmp_path: Path) -> None:
+    project = None if host == "hermes" else tmp_path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HERMES_HOME", str(tmp_path))
+        files = installed_files(find_host(host), "commonplace", "/m", project, with_mcp=False)
+    own = [file for file in files if isinstance(file, OwnFile)]
+    assert own
+    for file in own:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        assert file.install()
+        written = file.path.read_text()
+        file.path.write_text(written + "- Mine.\n")
+        assert getattr(file, change)()
+        assert file.edited
+        assert file.edited.read_text() == written + "- Mine.\n"
+        assert file.install() is (change == "uninstall")
+        assert file.path.read_text() == written
+
+
+def test_a_file_of_ours_that_nobody_edited_is_not_kept(tmp_path: Path) -> None:
+    *_, older = files_of("codex", tmp_path)
+    older.path.parent.mkdir(parents=True)
+    older.install()
+    *_, newer = installed_files(find_host("codex"), "commonplace", "/new", tmp_path, with_mcp=True)
+    assert newer.install()
+    assert newer.edited is None
+    assert [*newer.path.parent.iterdir()] == [newer.path]
 
 
 def test_the_skill_keeps_the_rules_of_agent_skills() -> None:

@@ -101,6 +101,7 @@ def install(
         HookLog(store).create()
     memory = str(Path(memory_root(opening.root, str(project) if project else None)).absolute())
     changed = [file for file in files if file.install()]
+    _tell_edited(changed)
     if other := other_server(found, project):
         print_message(f"{other} has another MCP server called commonplace, which stays")
     if as_json:
@@ -127,6 +128,7 @@ def uninstall(
     if dry_run:
         return _print_differences([(file, file.without_entries()) for file in files])
     changed = [file for file in files if file.uninstall()]
+    _tell_edited(changed)
     if as_json:
         return _emit_changed(changed)
     _say_changed(changed, "removed commonplace from", f"{found.title} is not connected")
@@ -166,6 +168,12 @@ def _settings_files(
 def _emit_changed(changed: list[SettingsFile], **more: str) -> int:
     emit({"changed": [str(file.path) for file in changed], **more})
     return FOUND
+
+
+def _tell_edited(files: list[SettingsFile]) -> None:
+    for file in files:
+        if file.edited:
+            print_message(f"{file.path} was edited; that text is kept in {file.edited.name}")
 
 
 def _say_changed(changed: list[SettingsFile], done: str, otherwise: str) -> None:
