@@ -185,6 +185,35 @@ def test_a_session_comes_in_pages(methods: Methods, opened: commonplace.Store) -
     assert call(methods, "read", path=f"{log.path}#L3-L4")["next"] is None
 
 
+def test_a_long_message_and_a_long_line_come_in_pages(
+    methods: Methods, opened: commonplace.Store
+) -> None:
+    log = opened.transcript("sessions/long")
+    said = "".join(f"sentence {number} " + "z" * (number % 90) + "\n" for number in range(2000))
+    for text in ("before", said, "after"):
+        log.append({"role": "user", "content": text})
+    line = "word " * 20_000
+    opened.write("line.md", f"# Line\n\n{line}\n\nend\n")
+    whole = {log.path: said, "line.md": line}
+    for path, wanted in whole.items():
+        text, following = "", {"start": 0}
+        while following["start"] is not None:
+            page = call(methods, "read", path=path, **following)
+            assert len(page["text"]) <= LONGEST
+            text += page["text"] if "skip" in page else page["text"] + "\n"
+            following = {"start": page["next"]} | {key: page[key] for key in page if key == "skip"}
+        assert text.count(wanted) == 1
+        assert text.rstrip().endswith(("after", "end"))
+    uri = "commonplace://note/line.md"
+    first = result(methods, "resources/read", uri=uri)["contents"][0]["text"]
+    assert "start=3]" in first
+    cited = call(methods, "read", path=f"{log.path}#L2")
+    assert (cited["next"], LONGEST // 2 < cited["skip"] <= LONGEST) == (2, True)
+    end = call(methods, "read", path=f"{log.path}#L2", skip=len(said))
+    assert end["next"] is None
+    assert "nothing after" in call(methods, "read", path=f"{log.path}#L2", skip=2**30)["text"]
+
+
 def test_what_is_remembered_stands_once(methods: Methods, opened: commonplace.Store) -> None:
     first = call(methods, "remember", content="Deploys on Fridays.\nNever in December.")
     again = call(methods, "remember", content="Deploys on Fridays.\nNever in December.")
