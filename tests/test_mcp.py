@@ -152,6 +152,15 @@ def test_search_then_read_what_it_cites(methods: Methods) -> None:
     assert "harbour" in call(methods, "read", path="0198")["text"]
 
 
+def test_a_search_says_how_sure_it_is(methods: Methods) -> None:
+    sure = call(methods, "search", query="oolong tea")
+    assert sure["confidence"] > 0.3
+    assert not sure["notes"]
+    unsure = call(methods, "search", query="oolong zebra tractor")
+    assert 0 < unsure["confidence"] < 0.3
+    assert unsure["notes"] == ["the best match lacks: zebra, tractor"]
+
+
 def test_results_come_in_pages(methods: Methods, opened: commonplace.Store) -> None:
     for number in range(7):
         opened.write(f"tea/{number}.md", f"Green tea number {number}.\n")

@@ -60,6 +60,7 @@ class SearchAnswer(TypedDict):
     """Results of a search; `next` is the `start` of those that follow."""
 
     hits: list[FoundPassage]
+    confidence: float
     notes: list[str]
     next: int | None
 
@@ -172,6 +173,7 @@ class MemoryTools:
         found = self.store.search(query, most, meaning=None, filter=wanted)
         return {
             "hits": [_passage(hit) for hit in found[start : start + limit]],
+            "confidence": round(found.confidence, 3),
             "notes": found.notes,
             "next": start + limit if len(found) > start + limit else None,
         }
@@ -242,7 +244,7 @@ class MemoryTools:
     def remember(
         self, content: Annotated[str, Meta(min_length=1)], path: str = NOTES
     ) -> RememberAnswer:
-        """Keep a fact for later sessions, as a list item at the end of a note.
+        """Keep a fact for later sessions, at the end of a note.
 
         Args:
             content: One fact, in a sentence of its own.
