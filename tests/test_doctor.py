@@ -18,7 +18,8 @@ from commonplace.cli import run
 from commonplace.doors.doctor import Finding, check
 from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hosts import NAMES, find_host
-from commonplace.doors.install import folder, installed_files, mcp_path
+from commonplace.doors.install import folder, hooks_off, installed_files, mcp_path
+from commonplace.errors import FormatError
 
 SERVER = """\
 import json, sys
@@ -173,6 +174,54 @@ def test_events_without_a_hook_are_told(home: Path, capsys: pytest.CaptureFixtur
     run(["install", "codex"])
     run(["doctor"])
     assert "not called at" not in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        ("claude-code", "settings.json", '{"disableAllHooks": true}'),
+        ("codex", "config.toml", "[features]\nhooks = false\n"),
+        ("codex", "config.toml", "features.codex_hooks = false\n"),
+        ("gemini", "settings.json", '{"hooksConfig": {"enabled": false}}'),
+    ],
+)
+def test_a_host_that_runs_no_hooks_is_told(
+    name: str, file: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder(find_host(name), None) / file
+    path.parent.mkdir()
+    path.write_text(text)
+    assert run(["install", name]) == 0
+    told = f"{find_host(name).title} runs no hooks: "
+    assert told in capsys.readouterr().err
+    assert run(["doctor"]) == 2
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if told in line]
+    assert f" in {path}; set it to " in line
+    off, on = ("true", "false") if "true" in text else ("false", "true")
+    path.write_text(path.read_text().replace(off, on, 1))
+    assert run(["doctor"]) == 0
+    assert told not in capsys.readouterr().out
+
+
+def test_what_a_project_says_of_hooks_counts_first(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = home / "project"
+    (project / ".claude").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    host = find_host("claude-code")
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+    assert f"{home}/.claude/settings.json" in hooks_off(host, project)
+    (project / ".claude" / "settings.json").write_text('{"disableAllHooks": false}')
+    assert hooks_off(host, project) == ""
+    assert hooks_off(host, None)
+    (project / ".claude" / "settings.local.json").write_text('{"disableAllHooks": true}')
+    assert "settings.local.json" in hooks_off(host, project)
+    (project / ".claude" / "settings.local.json").write_text("{,}")
+    with pytest.raises(FormatError, match=r"settings\.local\.json: line 1, column 2"):
+        hooks_off(host, project)
 
 
 def test_hosts_are_told_of_where_the_memory_is_none(

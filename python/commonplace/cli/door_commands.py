@@ -84,7 +84,7 @@ def install(
 
     from commonplace.doors.hook import memory_root
     from commonplace.doors.hook_log import HookLog
-    from commonplace.doors.install import other_server
+    from commonplace.doors.install import hooks_off, other_server
     from commonplace.store import open as open_store
 
     found, project = _host(host), _project(in_project=in_project)
@@ -96,6 +96,7 @@ def install(
     for file in files:
         # one that is broken is refused before anything is changed
         file.with_entries()
+    off = hooks_off(found, project)
     # so that hooks find it, and nothing is connected to a place that cannot be
     with open_store(opening.root or project or memory_root(None)) as store:
         HookLog(store).create()
@@ -104,6 +105,8 @@ def install(
     _tell_edited(changed)
     if other := other_server(found, project):
         print_message(f"{other} has another MCP server called commonplace, which stays")
+    if off:
+        print_message(off)
     if as_json:
         return _emit_changed(changed, memory=memory)
     _say_changed(changed, f"connected {found.title} in", f"{found.title} is connected already")

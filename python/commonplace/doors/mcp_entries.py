@@ -70,7 +70,7 @@ def installed_server(text: str, key: str) -> list[str] | None:
     Raises:
         ValueError: The text is broken.
     """
-    settings = _loaded(text) if key == IN_TOML else jsonc.parse(text).value
+    settings = load_toml(text) if key == IN_TOML else jsonc.parse(text).value
     if not isinstance(settings, dict):
         return None
     servers = settings.get(key)
@@ -84,9 +84,24 @@ def has_other_server(text: str, key: str) -> bool:
     Raises:
         ValueError: The text is broken.
     """
-    settings = _loaded(text) if key == IN_TOML else jsonc.parse(text).value
+    settings = load_toml(text) if key == IN_TOML else jsonc.parse(text).value
     servers = settings.get(key) if isinstance(settings, dict) else None
     return isinstance(servers, dict) and NAME in servers and not _is_ours(servers[NAME])
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Return what a text of TOML holds.
+
+    Raises:
+        ValueError: It is broken; the message has line and column.
+    """
+    try:
+        # Windows programs begin a file with the mark of UTF-8, which Codex reads over
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        lines = text.split("\n")
+        end = f"at line {len(lines)}, column {len(lines[-1]) + 1}"
+        raise ValueError(str(error).replace("at end of document", end)) from None
 
 
 def _is_ours(entry: Any) -> bool:
@@ -104,7 +119,7 @@ def _command(entry: Any) -> list[str]:
 
 
 def _add_table(text: str, entry: dict[str, Any]) -> str:
-    expected = _loaded(text)
+    expected = load_toml(text)
     servers = expected.setdefault("mcp_servers", {})
     if not isinstance(servers, dict):
         return text
@@ -129,7 +144,7 @@ def _other_keys(table: str) -> str:
 
 
 def _drop_table(text: str) -> str:
-    expected = _loaded(text)
+    expected = load_toml(text)
     servers = expected.get("mcp_servers")
     if not isinstance(servers, dict) or not _is_ours(servers.get(NAME)):
         return text
@@ -139,19 +154,9 @@ def _drop_table(text: str) -> str:
     return _proved(_TABLES.sub("", text), expected)
 
 
-def _loaded(text: str) -> dict[str, Any]:
-    try:
-        # Windows programs begin a file with the mark of UTF-8, which Codex reads over
-        return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        lines = text.split("\n")
-        end = f"at line {len(lines)}, column {len(lines[-1]) + 1}"
-        raise ValueError(str(error).replace("at end of document", end)) from None
-
-
 def _proved(new: str, expected: dict[str, Any]) -> str:
     try:
-        found = _loaded(new)
+        found = load_toml(new)
     except ValueError:
         found = {}
     if found != expected:
