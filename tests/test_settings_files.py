@@ -455,11 +455,36 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
     [
         ("a = ", "line 1, column"),
         ("mcp_servers = {}\n", "edit it by hand"),
+        (
+            'a = 1\nmcp_servers = { b = { command = "c" } }\n',
+            "line 2, column 1: mcp_servers cannot",
+        ),
+        ("mcp_servers = 1\n", "line 1, column 1: mcp_servers is no table"),
+        (
+            'a = 1\n\n  [[mcp_servers]]\ncommand = "c"\n',
+            "line 3, column 5: mcp_servers is no table",
+        ),
     ],
 )
 def test_broken_toml_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         add_server(text, ["commonplace", "mcp"], "mcp_servers")
+
+
+def test_an_inline_table_is_edited_by_hand_as_the_error_says() -> None:
+    text = 'mcp_servers = { b = { command = "c" } }\n[z]\n'
+    command = ['/a "b"/commonplace', "--root", "/m", "mcp"]
+    with pytest.raises(ValueError, match="edit it by hand") as told:
+        add_server(text, command, "mcp_servers")
+    entry = str(told.value).partition("put into it ")[2]
+    edited = text.replace("{ b", f"{{ {entry}, b")
+    assert installed_server(edited, "mcp_servers") == command
+    assert add_server(edited, command, "mcp_servers") == edited
+    with pytest.raises(ValueError, match=r"line 1, column 1.*put into it commonplace"):
+        add_server(edited, ["commonplace", "mcp"], "mcp_servers")
+    with pytest.raises(ValueError, match=r"line 1, column 1.*take commonplace out of it"):
+        drop_server(edited, "mcp_servers")
+    assert drop_server(text, "mcp_servers") == text
 
 
 def test_a_skill_of_somebody_else_stays(tmp_path: Path) -> None:
