@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
@@ -20,7 +21,7 @@ from commonplace.entries.forgetting import forget
 from commonplace.errors import NotFound, ToolError
 from commonplace.locks import Lock
 from commonplace.redaction import redacts
-from commonplace.tools import tool
+from commonplace.tools import Toolset, tool, tools_for
 from commonplace.tools.text_page import page_of
 from commonplace.typed_dict import TypedDict
 
@@ -328,6 +329,14 @@ class MemoryTools:
         lines = [line for line, _ in parts] + [one.line for one in found[len(wanted) :][:1]]
         more = len(found) > len(wanted)
         return _bounded([text for _, text in parts], lines, skip, more=more)
+
+
+def memory_toolset(memory: MemoryTools, prefix: str = "") -> Toolset:
+    """Return the tools as a set for `Toolset.call`, which cuts nothing: each bounds its answer.
+
+    Where it cut it would ask to go on at a character, but these go on at a line.
+    """
+    return tools_for(memory, prefix=prefix, longest=sys.maxsize)
 
 
 def _outcome(found: Forgetting) -> str:
