@@ -248,6 +248,9 @@ def test_errors_reach_the_model_with_their_text(methods: Methods) -> None:
         assert "is a transcript" in refusal(methods, "remember", content="x", path=path)
     assert "no date" in refusal(methods, "search", query="tea", since="soon")
     assert "one of 'message', 'note'" in refusal(methods, "search", query="tea", source="notes")
+    for arguments in ("x", 3, ["x"]):
+        told = result(methods, "tools/call", name="search", arguments=arguments)
+        assert "search takes an object of: query, limit" in told["content"][0]["text"]
     error = reply(methods, "tools/call", name="serch", arguments={})["error"]
     assert error["code"] == -32602
     assert "`search`" in error["message"]
