@@ -572,7 +572,7 @@ def _answers(address: str, headers: dict[str, str]) -> Iterator[int]:
 
 
 def test_a_token_is_asked_for_when_there_is_one(root: Path) -> None:
-    with http_server(root, COMMONPLACE_MCP_TOKEN="a secret") as address:  # noqa: S106
+    with http_server(root, COMMONPLACE_MCP_TOKEN=" a secret ") as address:  # noqa: S106
         assert {*_answers(address, {})} == {401}
         assert {*_answers(address, {"Authorization": "Bearer a secre"})} == {401}
         assert {*_answers(address, {"Authorization": "Bearer a secret"})} == {200}
@@ -599,6 +599,9 @@ def test_other_machines_need_a_token(methods: Methods) -> None:
     with pytest.raises(Refused, match="COMMONPLACE_MCP_TOKEN"):
         app(methods, "0.0.0.0")  # noqa: S104 - that it is refused
     assert callable(app(methods, "0.0.0.0", token="secret"))  # noqa: S104, S106
+    for host in ("0.0.0.0", "127.0.0.1"):  # noqa: S104 - that it is refused
+        with pytest.raises(Refused, match="COMMONPLACE_MCP_TOKEN is blank"):
+            app(methods, host, token=" \t")  # noqa: S106
 
 
 @pytest.mark.parametrize("name", ["memory.example", "memory.example:443"])
