@@ -137,6 +137,17 @@ def test_a_tilde_in_the_variable_is_the_home(
 
 
 @pytest.mark.usefixtures("home")
+def test_the_nearest_host_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("install", "uninstall"):
+        assert run([command, "claud-code"]) == 2
+        assert "did you mean 'claude-code'?" in capsys.readouterr().err
+    assert run(["plugin", "agent-plugin", "folder"]) == 2
+    assert "did you mean 'agent-plugins'?" in capsys.readouterr().err
+    assert run(["install", "xyz"]) == 2
+    assert capsys.readouterr().err.endswith("vscode, hermes\n")
+
+
+@pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("name", ["codex", "vscode", "opencode"])
 def test_another_server_of_our_name_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     host = find_host(name)

@@ -6,7 +6,7 @@ import sys
 
 from commonplace.cli import options
 from commonplace.cli.output import ERROR, FOUND, NOTHING, emit, opened, print_message, printer
-from commonplace.cli.parser import JSON, RootOptions, UsageError, command
+from commonplace.cli.parser import JSON, RootOptions, UsageError, closest, command
 from commonplace.cli.printer import clean
 
 TYPE_CHECKING = False
@@ -212,12 +212,12 @@ def _program() -> str:
 
 
 def _host(name: str) -> Host:
-    from commonplace.doors.hosts import find_host
+    from commonplace.doors.hosts import NAMES, find_host
 
     try:
         return find_host(name)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError("; ".join(filter(None, [str(error), closest(name, NAMES)]))) from None
 
 
 @command(JSON)
@@ -328,8 +328,8 @@ def plugin(
     from commonplace.doors.plugins import FORMS, RECALLING, write_plugin
 
     if form not in FORMS:
-        known = f"{', '.join(FORMS[:-1])} or {FORMS[-1]}"
-        raise UsageError(f"unknown plugin form {form!r}; use {known}")
+        hint = closest(form, FORMS) or f"use {', '.join(FORMS[:-1])} or {FORMS[-1]}"
+        raise UsageError(f"unknown plugin form {form!r}; {hint}")
     if min_confidence is not None and form not in RECALLING:
         raise UsageError(f"--min-confidence is for what a prompt gets; from {form} it gets nothing")
     write_plugin(form, folder, with_mcp=True, min_confidence=min_confidence)
