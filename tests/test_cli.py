@@ -75,9 +75,12 @@ def test_search(shell: Shell) -> None:
     hits = shell.json("search", "name")
     assert hits["freshness"] == "fresh"
     assert hits["hits"][0]["path"] == "facts/user.md"
+    assert hits["confidence"] > 0.3
+    assert shell.json("search", "--meaning", "name")["confidence"] > 0.3
     assert "\x1b" not in out
     assert shell("search", "zebra", code=1) == ""
-    assert shell.json("search", "zebra", code=1)["hits"] == []
+    nothing = shell.json("search", "zebra", code=1)
+    assert (nothing["hits"], nothing["confidence"]) == ([], 0)
 
 
 def test_search_filters(shell: Shell) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,8 @@ from commonplace.cli import run
 from commonplace.doors.doctor import Finding, check
 from commonplace.doors.hook import handle, memory_root
 from commonplace.doors.hosts import NAMES, find_host
-from commonplace.doors.install import folder, installed_files, mcp_path
+from commonplace.doors.install import folder, hooks_off, installed_files, mcp_path
+from commonplace.errors import FormatError
 
 SERVER = """\
 import json, sys
@@ -134,6 +137,17 @@ def test_a_tilde_in_the_variable_is_the_home(
 
 
 @pytest.mark.usefixtures("home")
+def test_the_nearest_host_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("install", "uninstall"):
+        assert run([command, "claud-code"]) == 2
+        assert "did you mean 'claude-code'?" in capsys.readouterr().err
+    assert run(["plugin", "agent-plugin", "folder"]) == 2
+    assert "did you mean 'agent-plugins'?" in capsys.readouterr().err
+    assert run(["install", "xyz"]) == 2
+    assert capsys.readouterr().err.endswith("vscode, hermes\n")
+
+
+@pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("name", ["codex", "vscode", "opencode"])
 def test_another_server_of_our_name_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     host = find_host(name)
@@ -171,6 +185,54 @@ def test_events_without_a_hook_are_told(home: Path, capsys: pytest.CaptureFixtur
     run(["install", "codex"])
     run(["doctor"])
     assert "not called at" not in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        ("claude-code", "settings.json", '{"disableAllHooks": true}'),
+        ("codex", "config.toml", "[features]\nhooks = false\n"),
+        ("codex", "config.toml", "features.codex_hooks = false\n"),
+        ("gemini", "settings.json", '{"hooksConfig": {"enabled": false}}'),
+    ],
+)
+def test_a_host_that_runs_no_hooks_is_told(
+    name: str, file: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder(find_host(name), None) / file
+    path.parent.mkdir()
+    path.write_text(text)
+    assert run(["install", name]) == 0
+    told = f"{find_host(name).title} runs no hooks: "
+    assert told in capsys.readouterr().err
+    assert run(["doctor"]) == 2
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if told in line]
+    assert f" in {path}; set it to " in line
+    off, on = ("true", "false") if "true" in text else ("false", "true")
+    path.write_text(path.read_text().replace(off, on, 1))
+    assert run(["doctor"]) == 0
+    assert told not in capsys.readouterr().out
+
+
+def test_what_a_project_says_of_hooks_counts_first(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = home / "project"
+    (project / ".claude").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    host = find_host("claude-code")
+    (home / ".claude").mkdir()
+    (home / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+    assert f"{home}/.claude/settings.json" in hooks_off(host, project)
+    (project / ".claude" / "settings.json").write_text('{"disableAllHooks": false}')
+    assert hooks_off(host, project) == ""
+    assert hooks_off(host, None)
+    (project / ".claude" / "settings.local.json").write_text('{"disableAllHooks": true}')
+    assert "settings.local.json" in hooks_off(host, project)
+    (project / ".claude" / "settings.local.json").write_text("{,}")
+    with pytest.raises(FormatError, match=r"settings\.local\.json: line 1, column 2"):
+        hooks_off(host, project)
 
 
 def test_hosts_are_told_of_where_the_memory_is_none(
@@ -231,6 +293,48 @@ def test_hooks_and_server_have_the_same_memory_everywhere(
     # whatever variables the host is started with
     hooks = (home / ".codex" / "hooks.json").read_text()
     assert hooks.count(f"--root {home}/.commonplace hook codex") == len(find_host("codex").events)
+    skill = (home / ".codex" / "skills" / "commonplace" / "SKILL.md").read_text()
+    commands = re.findall(r"`commonplace (--root \S+)? ?\w", skill)
+    assert {*commands} == {f"--root {home}/.commonplace"}
+
+
+def test_an_edited_skill_is_kept_and_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["install", "codex"])
+    skill = home / ".codex" / "skills" / "commonplace" / "SKILL.md"
+    for number, command in enumerate(("install", "uninstall")):
+        with skill.open("a") as file:
+            file.write(f"- Mine, {number}.\n")
+        assert run([command, "codex"]) == 0
+        assert (
+            f"{skill} was edited; that text is kept in SKILL.md.edited-" in capsys.readouterr().err
+        )
+    kept = {path.read_text().splitlines()[-1] for path in skill.parent.iterdir()}
+    assert kept == {"- Mine, 0.", "- Mine, 1."}
+
+
+def test_what_the_skill_says_to_write_is_in_the_memory_of_the_hooks(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "cloned" / ".commonplace").mkdir(parents=True)
+    monkeypatch.chdir(home / "cloned")
+    run(["--root", str(home / "my notes"), "install", "claude-code"])
+    skill = (home / ".claude" / "skills" / "commonplace" / "SKILL.md").read_text()
+    (line,) = re.findall(r"`commonplace (.* append MEMORY.md .*)` \|", skill)
+    assert run(shlex.split(line)) == 0
+    starts = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(home)}
+    root = str(home / "my notes")
+    answer, _ = handle(find_host("claude-code"), starts, root, project=False)
+    assert "Answer in German." in str(answer)
+
+
+def test_the_skill_of_a_project_names_no_folder_of_one_machine(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "project").mkdir()
+    monkeypatch.chdir(home / "project")
+    run(["install", "codex", "--project"])
+    skill = home / "project" / ".codex" / "skills" / "commonplace" / "SKILL.md"
+    assert "--root" not in skill.read_text()
 
 
 @pytest.mark.parametrize(

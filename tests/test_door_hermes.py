@@ -70,8 +70,30 @@ def test_tools_are_functions_and_errors_are_answers(memory: HermesMemory) -> Non
     assert added["added"] is True
     found = json.loads(memory.handle_tool_call("memory_search", {"query": "tea"}, task_id="t"))
     assert found["hits"][0]["text"] == "- Likes tea."
-    for name, args in (("memory_read", {"path": "none.md"}), ("memory_x", {})):
-        assert json.loads(memory.handle_tool_call(name, args))["error"]
+    wrong = {
+        "memory_serch": "perhaps `memory_search`",
+        "memory_read": "memory_read needs `path`",
+        "memory_x": "there are memory_search, memory_read",
+    }
+    for name, told in wrong.items():
+        assert told in json.loads(memory.handle_tool_call(name, {}))["error"]
+    error = json.loads(memory.handle_tool_call("memory_read", {"path": "none.md"}))["error"]
+    assert "`memory_search` finds" in error
+
+
+def test_the_page_names_every_tool(memory: HermesMemory) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "how-to" / "doors" / "hermes.md").read_text()
+    names = [one["name"] for one in memory.get_tool_schemas()]
+    assert sorted({*re.findall(r"`(memory_\w+)`", page)}) == sorted(names)
+
+
+def test_a_long_answer_is_whole_json(memory: HermesMemory, root: Path) -> None:
+    with commonplace.open(root) as store:
+        store.write("long.md", '"' * 50_000 + "\n")
+    page = json.loads(memory.handle_tool_call("memory_read", {"path": "long.md"}))
+    assert page["next"] == 1
+    rest = {"path": "long.md", "start": 1, "skip": page["skip"]}
+    assert json.loads(memory.handle_tool_call("memory_read", rest))["text"].startswith('"')
 
 
 PROGRAM = """

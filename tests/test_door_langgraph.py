@@ -31,6 +31,7 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from commonplace.doors.langgraph import CommonplaceStore
+from commonplace.errors import FormatError
 
 labels = st.sampled_from(["users", "Users", "a/b", "é", "e\u0301", "x md", "con", " ", "*"])
 namespaces = st.lists(labels, min_size=1, max_size=3).map(tuple)
@@ -163,12 +164,27 @@ def test_what_cannot_be_kept_is_refused(opened: commonplace.Store) -> None:
         store.put(("n",), "k", {"n": 1}, ttl=5)
     with pytest.raises(NotImplementedError, match="expire"):
         store.batch([PutOp(("n",), "k", {"n": 1}, ttl=5)])
-    for value in ({"n": float("nan")}, {"n": object()}):
+    good = PutOp(("n",), "good", {"n": 1})
+    no_json: list[Any] = [{"n": float("nan")}, {"n": object()}, {1: "x"}, {"n": {"a": (1, 2)}}]
+    for value in no_json:
         with pytest.raises(ValueError, match="not JSON"):
-            store.batch([PutOp(("n",), "good", {"n": 1}), PutOp(("n",), "k", value)])
+            store.batch([good, PutOp(("n",), "k", value)])
+    no_dict: list[Any] = [[1], "x", 3]
+    for value in no_dict:
+        with pytest.raises(TypeError, match="is a dict, not"):
+            store.batch([good, PutOp(("n",), "k", value)])
     with pytest.raises(InvalidNamespaceError):
         store.batch([PutOp(("a.b",), "k", {"n": 1})])
     assert store.search(()) == []
+
+
+def test_a_note_that_holds_no_object_is_told(opened: commonplace.Store) -> None:
+    store = CommonplaceStore(opened)
+    store.put(("n",), "k", {"n": 1})
+    (path,) = [entry.path for entry in opened.list("langgraph")]
+    opened.write(path, opened.read(path).replace('{"n": 1}', "[1]"))
+    with pytest.raises(FormatError, match="its value is no object"):
+        store.search(("n",), filter={"n": 1})
 
 
 def test_a_hundred_at_once(opened: commonplace.Store) -> None:

@@ -37,7 +37,7 @@ operations = st.none() | st.builds(
     MemoryOperation, id=st.sampled_from(["1", "2", "3"]), fingerprint=st.sampled_from(["f", "g"])
 )
 # what is expected: the version that is there, none, or another one
-expected = st.sampled_from(["current", "absent", "wrong"])
+expected = st.sampled_from(["current", "absent", "wrong", "no version", "word"])
 steps = st.one_of(
     st.tuples(st.just("write"), paths, st.sampled_from(["one", "two\n", ""]), expected, operations),
     st.tuples(st.just("delete"), paths, st.just(""), expected, operations),
@@ -50,6 +50,8 @@ async def outcome(store: MemoryStore, step: Any) -> Any:
     try:
         current = await store.read(path, max_chars=100)
         versions = {"current": current.version if current else None, "wrong": "0" * 32}
+        # what a store would never give, also a word that ours takes for something else
+        versions |= {"no version": "x", "word": "absent"}
         version = versions.get(wanted)
         if kind == "read":
             read = await store.read(path, max_chars=content)
@@ -78,6 +80,22 @@ def test_it_is_the_store_in_memory(sequence: list[Any]) -> None:
                     assert found == await theirs.list_paths(prefix, limit=limit)
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("version", ["x", "", "absent", "0" * 32])
+def test_any_other_version_is_a_conflict(version: str, opened: commonplace.Store) -> None:
+    store = NoteStore(opened)
+    for name in ("none.md", "there.md"):
+        if name == "there.md":
+            asyncio.run(store.write(name, "z", expected_version=None))
+        changes = [
+            store.write(name, "y", expected_version=version),
+            store.delete(name, expected_version=version),
+        ]
+        for change in changes:
+            with pytest.raises(MemoryConflictError, match=name):
+                asyncio.run(change)
+    assert opened.read("notebook/there.md") == "z"
 
 
 def test_it_has_the_protocols(opened: commonplace.Store) -> None:

@@ -152,6 +152,15 @@ def test_search_then_read_what_it_cites(methods: Methods) -> None:
     assert "harbour" in call(methods, "read", path="0198")["text"]
 
 
+def test_a_search_says_how_sure_it_is(methods: Methods) -> None:
+    sure = call(methods, "search", query="oolong tea")
+    assert sure["confidence"] > 0.3
+    assert not sure["notes"]
+    unsure = call(methods, "search", query="oolong zebra tractor")
+    assert 0 < unsure["confidence"] < 0.3
+    assert unsure["notes"] == ["the best match lacks: zebra, tractor"]
+
+
 def test_results_come_in_pages(methods: Methods, opened: commonplace.Store) -> None:
     for number in range(7):
         opened.write(f"tea/{number}.md", f"Green tea number {number}.\n")
@@ -185,6 +194,35 @@ def test_a_session_comes_in_pages(methods: Methods, opened: commonplace.Store) -
     assert call(methods, "read", path=f"{log.path}#L3-L4")["next"] is None
 
 
+def test_a_long_message_and_a_long_line_come_in_pages(
+    methods: Methods, opened: commonplace.Store
+) -> None:
+    log = opened.transcript("sessions/long")
+    said = "".join(f"sentence {number} " + "z" * (number % 90) + "\n" for number in range(2000))
+    for text in ("before", said, "after"):
+        log.append({"role": "user", "content": text})
+    line = "word " * 20_000
+    opened.write("line.md", f"# Line\n\n{line}\n\nend\n")
+    whole = {log.path: said, "line.md": line}
+    for path, wanted in whole.items():
+        text, following = "", {"start": 0}
+        while following["start"] is not None:
+            page = call(methods, "read", path=path, **following)
+            assert len(page["text"]) <= LONGEST
+            text += page["text"] if "skip" in page else page["text"] + "\n"
+            following = {"start": page["next"]} | {key: page[key] for key in page if key == "skip"}
+        assert text.count(wanted) == 1
+        assert text.rstrip().endswith(("after", "end"))
+    uri = "commonplace://note/line.md"
+    first = result(methods, "resources/read", uri=uri)["contents"][0]["text"]
+    assert "start=3]" in first
+    cited = call(methods, "read", path=f"{log.path}#L2")
+    assert (cited["next"], LONGEST // 2 < cited["skip"] <= LONGEST) == (2, True)
+    end = call(methods, "read", path=f"{log.path}#L2", skip=len(said))
+    assert end["next"] is None
+    assert "nothing after" in call(methods, "read", path=f"{log.path}#L2", skip=2**30)["text"]
+
+
 def test_what_is_remembered_stands_once(methods: Methods, opened: commonplace.Store) -> None:
     first = call(methods, "remember", content="Deploys on Fridays.\nNever in December.")
     again = call(methods, "remember", content="Deploys on Fridays.\nNever in December.")
@@ -210,6 +248,9 @@ def test_errors_reach_the_model_with_their_text(methods: Methods) -> None:
         assert "is a transcript" in refusal(methods, "remember", content="x", path=path)
     assert "no date" in refusal(methods, "search", query="tea", since="soon")
     assert "one of 'message', 'note'" in refusal(methods, "search", query="tea", source="notes")
+    for arguments in ("x", 3, ["x"]):
+        told = result(methods, "tools/call", name="search", arguments=arguments)
+        assert "search takes an object of: query, limit" in told["content"][0]["text"]
     error = reply(methods, "tools/call", name="serch", arguments={})["error"]
     assert error["code"] == -32602
     assert "`search`" in error["message"]
@@ -531,7 +572,7 @@ def _answers(address: str, headers: dict[str, str]) -> Iterator[int]:
 
 
 def test_a_token_is_asked_for_when_there_is_one(root: Path) -> None:
-    with http_server(root, COMMONPLACE_MCP_TOKEN="a secret") as address:  # noqa: S106
+    with http_server(root, COMMONPLACE_MCP_TOKEN=" a secret ") as address:  # noqa: S106
         assert {*_answers(address, {})} == {401}
         assert {*_answers(address, {"Authorization": "Bearer a secre"})} == {401}
         assert {*_answers(address, {"Authorization": "Bearer a secret"})} == {200}
@@ -558,6 +599,9 @@ def test_other_machines_need_a_token(methods: Methods) -> None:
     with pytest.raises(Refused, match="COMMONPLACE_MCP_TOKEN"):
         app(methods, "0.0.0.0")  # noqa: S104 - that it is refused
     assert callable(app(methods, "0.0.0.0", token="secret"))  # noqa: S104, S106
+    for host in ("0.0.0.0", "127.0.0.1"):  # noqa: S104 - that it is refused
+        with pytest.raises(Refused, match="COMMONPLACE_MCP_TOKEN is blank"):
+            app(methods, host, token=" \t")  # noqa: S106
 
 
 @pytest.mark.parametrize("name", ["memory.example", "memory.example:443"])

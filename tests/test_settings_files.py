@@ -22,7 +22,7 @@ from commonplace.doors.hosts import NAMES, find_host
 from commonplace.doors.install import hooks_file, installed_files, skill_text
 from commonplace.doors.mcp_entries import add_server, drop_server, installed_server
 from commonplace.doors.opencode_plugin import plugin_command
-from commonplace.doors.settings_file import BACKUP, SettingsFile
+from commonplace.doors.settings_file import BACKUP, OwnFile, SettingsFile
 from commonplace.errors import FormatError
 
 WORDS = st.text('ab "\\/é漢,{}[]:', max_size=4)
@@ -455,11 +455,36 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
     [
         ("a = ", "line 1, column"),
         ("mcp_servers = {}\n", "edit it by hand"),
+        (
+            'a = 1\nmcp_servers = { b = { command = "c" } }\n',
+            "line 2, column 1: mcp_servers cannot",
+        ),
+        ("mcp_servers = 1\n", "line 1, column 1: mcp_servers is no table"),
+        (
+            'a = 1\n\n  [[mcp_servers]]\ncommand = "c"\n',
+            "line 3, column 5: mcp_servers is no table",
+        ),
     ],
 )
 def test_broken_toml_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         add_server(text, ["commonplace", "mcp"], "mcp_servers")
+
+
+def test_an_inline_table_is_edited_by_hand_as_the_error_says() -> None:
+    text = 'mcp_servers = { b = { command = "c" } }\n[z]\n'
+    command = ['/a "b"/commonplace', "--root", "/m", "mcp"]
+    with pytest.raises(ValueError, match="edit it by hand") as told:
+        add_server(text, command, "mcp_servers")
+    entry = str(told.value).partition("put into it ")[2]
+    edited = text.replace("{ b", f"{{ {entry}, b")
+    assert installed_server(edited, "mcp_servers") == command
+    assert add_server(edited, command, "mcp_servers") == edited
+    with pytest.raises(ValueError, match=r"line 1, column 1.*put into it commonplace"):
+        add_server(edited, ["commonplace", "mcp"], "mcp_servers")
+    with pytest.raises(ValueError, match=r"line 1, column 1.*take commonplace out of it"):
+        drop_server(edited, "mcp_servers")
+    assert drop_server(text, "mcp_servers") == text
 
 
 def test_a_skill_of_somebody_else_stays(tmp_path: Path) -> None:
@@ -470,6 +495,37 @@ def test_a_skill_of_somebody_else_stays(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match="is not ours"):
             change()
     assert skill.path.read_text() == "# Mine\n"
+
+
+@pytest.mark.parametrize("change", ["install", "uninstall"])
+@pytest.mark.parametrize("host", ["claude-code", "opencode", "hermes"])
+def test_an_edited_file_of_ours_is_kept(host: str, change: str, tmp_path: Path) -> None:
+    project = None if host == "hermes" else tmp_path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HERMES_HOME", str(tmp_path))
+        files = installed_files(find_host(host), "commonplace", "/m", project, with_mcp=False)
+    own = [file for file in files if isinstance(file, OwnFile)]
+    assert own
+    for file in own:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        assert file.install()
+        written = file.path.read_text()
+        file.path.write_text(written + "- Mine.\n")
+        assert getattr(file, change)()
+        assert file.edited
+        assert file.edited.read_text() == written + "- Mine.\n"
+        assert file.install() is (change == "uninstall")
+        assert file.path.read_text() == written
+
+
+def test_a_file_of_ours_that_nobody_edited_is_not_kept(tmp_path: Path) -> None:
+    *_, older = files_of("codex", tmp_path)
+    older.path.parent.mkdir(parents=True)
+    older.install()
+    *_, newer = installed_files(find_host("codex"), "commonplace", "/new", tmp_path, with_mcp=True)
+    assert newer.install()
+    assert newer.edited is None
+    assert [*newer.path.parent.iterdir()] == [newer.path]
 
 
 def test_the_skill_keeps_the_rules_of_agent_skills() -> None:

@@ -6,7 +6,7 @@ import sys
 
 from commonplace.cli import options
 from commonplace.cli.output import ERROR, FOUND, NOTHING, emit, opened, print_message, printer
-from commonplace.cli.parser import JSON, RootOptions, UsageError, command
+from commonplace.cli.parser import JSON, RootOptions, UsageError, closest, command
 from commonplace.cli.printer import clean
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ def install(
 
     from commonplace.doors.hook import memory_root
     from commonplace.doors.hook_log import HookLog
-    from commonplace.doors.install import other_server
+    from commonplace.doors.install import hooks_off, other_server
     from commonplace.store import open as open_store
 
     found, project = _host(host), _project(in_project=in_project)
@@ -93,13 +93,17 @@ def install(
     for file in files:
         # one that is broken is refused before anything is changed
         file.with_entries()
+    off = hooks_off(found, project)
     # so that hooks find it, and nothing is connected to a place that cannot be
     with open_store(opening.root or project or memory_root(None)) as store:
         HookLog(store).create()
     memory = str(Path(memory_root(opening.root, str(project) if project else None)).absolute())
     changed = [file for file in files if file.install()]
+    _tell_edited(changed)
     if other := other_server(found, project):
         print_message(f"{other} has another MCP server called commonplace, which stays")
+    if off:
+        print_message(off)
     if as_json:
         return _emit_changed(changed, memory=memory)
     _say_changed(changed, f"connected {found.title} in", f"{found.title} is connected already")
@@ -124,6 +128,7 @@ def uninstall(
     if dry_run:
         return _print_differences([(file, file.without_entries()) for file in files])
     changed = [file for file in files if file.uninstall()]
+    _tell_edited(changed)
     if as_json:
         return _emit_changed(changed)
     _say_changed(changed, "removed commonplace from", f"{found.title} is not connected")
@@ -165,6 +170,12 @@ def _emit_changed(changed: list[SettingsFile], **more: str) -> int:
     return FOUND
 
 
+def _tell_edited(files: list[SettingsFile]) -> None:
+    for file in files:
+        if file.edited:
+            print_message(f"{file.path} was edited; that text is kept in {file.edited.name}")
+
+
 def _say_changed(changed: list[SettingsFile], done: str, otherwise: str) -> None:
     for file in changed:
         printer().line(f"{done} {file.path}")
@@ -198,12 +209,12 @@ def _program() -> str:
 
 
 def _host(name: str) -> Host:
-    from commonplace.doors.hosts import find_host
+    from commonplace.doors.hosts import NAMES, find_host
 
     try:
         return find_host(name)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError("; ".join(filter(None, [str(error), closest(name, NAMES)]))) from None
 
 
 @command(JSON)
@@ -314,8 +325,8 @@ def plugin(
     from commonplace.doors.plugins import FORMS, RECALLING, write_plugin
 
     if form not in FORMS:
-        known = f"{', '.join(FORMS[:-1])} or {FORMS[-1]}"
-        raise UsageError(f"unknown plugin form {form!r}; use {known}")
+        hint = closest(form, FORMS) or f"use {', '.join(FORMS[:-1])} or {FORMS[-1]}"
+        raise UsageError(f"unknown plugin form {form!r}; {hint}")
     if min_confidence is not None and form not in RECALLING:
         raise UsageError(f"--min-confidence is for what a prompt gets; from {form} it gets nothing")
     write_plugin(form, folder, with_mcp=True, min_confidence=min_confidence)

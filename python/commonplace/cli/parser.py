@@ -297,7 +297,7 @@ def parse_command(name: str, words: Sequence[str]) -> tuple[Command, dict[str, A
         UsageError: There is no such command, or it takes no such arguments.
     """
     if name not in COMMANDS:
-        hint = _closest(name, COMMANDS) or "commonplace --help lists them"
+        hint = closest(name, COMMANDS) or "commonplace --help lists them"
         raise UsageError(f"there is no command {name!r}; {hint}")
     found = COMMANDS[name]
     if isinstance(found, CommandGroup):
@@ -336,7 +336,7 @@ def _of_group(group: CommandGroup, words: Sequence[str]) -> tuple[Command, list[
     if words[at] not in inner:
         if unknown:
             raise UsageError(_unknown_option(unknown, group.arguments))
-        hint = _closest(words[at], inner) or f"commonplace {group.name} --help lists them"
+        hint = closest(words[at], inner) or f"commonplace {group.name} --help lists them"
         raise UsageError(f"there is no command '{group.name} {words[at]}'; {hint}")
     return inner[words[at]], [*words[:at], *words[at + 1 :]]
 
@@ -376,11 +376,12 @@ def _unknown_option(word: str, options: Iterable[Argument]) -> str:
             shown = " ".join([flag, *filter(None, [one.settings.get("metavar")])])
             return f"{flag} goes before the command: commonplace {shown} …"
     known = [name for one in (*options, HELP) for name in one.names]
-    hint = _closest(flag, known) or 'text that begins with "-" goes after "--"'
+    hint = closest(flag, known) or 'text that begins with "-" goes after "--"'
     return f"there is no option {flag}; {hint}"
 
 
-def _closest(word: str, known: Iterable[str]) -> str:
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return a question that names the nearest of the known words; "" where none is near."""
     from difflib import get_close_matches
 
     # the dashes of options are alike in all

@@ -69,7 +69,8 @@ def search(
             hits = store.search(asked, limit, unit=unit, filter=wanted, archive=archive)
         if as_json:
             found = [_ranked(hit) for hit in hits]
-            emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
+            answer = {"hits": found, "confidence": hits.confidence}
+            emit(answer | {"freshness": hits.freshness, "notes": hits.notes})
         else:
             printer().hits(hits)
         if not hits:

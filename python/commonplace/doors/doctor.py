@@ -13,7 +13,7 @@ from typing import Any
 from commonplace.doors.hermes_plugin import FOLDER, NAME, SETTINGS, provider_of
 from commonplace.doors.hook_entries import events_without_hook, installed_commands
 from commonplace.doors.hosts.host import Host
-from commonplace.doors.install import folder, hooks_file, mcp_path, other_server
+from commonplace.doors.install import folder, hooks_file, hooks_off, mcp_path, other_server
 from commonplace.doors.mcp_entries import installed_server
 from commonplace.doors.opencode_plugin import plugin_command
 from commonplace.doors.settings_file import read_settings
@@ -73,6 +73,7 @@ def _check_hooks(host: Host, project: Path | None) -> Finding:
         text = file.text() or ""
         is_plugin = file.path.suffix == ".js"
         commands = (plugin_command if is_plugin else installed_commands)(host, text)
+        off = hooks_off(host, project)
     except (ValueError, OSError) as error:
         return Finding(host, file.path, connected=False, problem=str(error))
     if not commands:
@@ -83,6 +84,7 @@ def _check_hooks(host: Host, project: Path | None) -> Finding:
     if project and not _is_as_installed(commands[0]):
         return Finding(host, file.path, connected=True, problem=_not_run(commands[0]))
     problem, detail = _check_hook(host, commands[0], project)
+    problem = off or problem
     if not is_plugin and (left := events_without_hook(host, text)):
         detail += f"; not called at {', '.join(left)}, which `commonplace install` adds"
     return Finding(host, file.path, connected=True, problem=problem, detail=detail)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from commonplace.doors.encoded_names import encode
 from commonplace.doors.hook import PROMPT_BUDGET, memory_root
 from commonplace.doors.injection_candidates import MIN_CONFIDENCE, recalled_text
-from commonplace.doors.mcp.tools import MemoryTools
+from commonplace.doors.mcp.tools import MemoryTools, memory_toolset
 from commonplace.errors import CommonplaceError
 from commonplace.store import open as open_store
-from commonplace.tools import tools_for
 
 if TYPE_CHECKING:
     from commonplace.store import Store
@@ -40,7 +39,7 @@ class HermesMemory:
     def __init__(self, root: str | None = None, *, min_confidence: float = MIN_CONFIDENCE) -> None:
         self._root, self._min_confidence = root, min_confidence
         self._tools = MemoryTools(self._open)
-        self._toolset = tools_for(self._tools)
+        self._toolset = memory_toolset(self._tools, _PREFIX)
         self._session = ""
         self._is_primary = True
 
@@ -90,19 +89,12 @@ class HermesMemory:
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """Return the tools that the model gets, as functions of OpenAI."""
-        return [
-            {
-                "name": f"{_PREFIX}{tool.name}",
-                "description": tool.description,
-                "parameters": tool.parameters,
-            }
-            for tool in self._toolset
-        ]
+        return self._toolset.schemas()
 
     def handle_tool_call(self, tool_name: str, args: dict[str, Any], **_: Any) -> str:
         """Call a tool and return its answer as JSON; an error is one too."""
         try:
-            return self._toolset.call(tool_name.removeprefix(_PREFIX), args)
+            return self._toolset.call(tool_name, args)
         except CommonplaceError as error:
             return json.dumps({"error": str(error)}, ensure_ascii=False)
 

@@ -71,11 +71,11 @@ def hook_command(
         program: How `commonplace` is called: its path, or in a project, which others share, its
             name.
         host: The host that calls it.
-        root: A root in place of the default.
+        root: A root in place of the default, as an absolute path.
         in_project: The memory is that of the project.
         min_confidence: The least confidence of a hit that is injected, in place of the default.
     """
-    before = ["--root", str(Path(root).absolute())] if root else []
+    before = ["--root", root] if root else []
     least = [] if min_confidence is None else ["--min-confidence", f"{min_confidence:g}"]
     return [program, *before, "hook", host.name, *(["--project"] if in_project else []), *least]
 

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import os
+import shlex
 from importlib import resources
 from pathlib import Path
 
+from commonplace.doors import jsonc
 from commonplace.doors.hermes_plugin import hermes_files
 from commonplace.doors.hook import memory_root
 from commonplace.doors.hook_entries import add_hooks, drop_hooks, hook_command
 from commonplace.doors.hosts.host import Host
-from commonplace.doors.mcp_entries import add_server, drop_server, has_other_server
+from commonplace.doors.mcp_entries import add_server, drop_server, has_other_server, load_toml
 from commonplace.doors.opencode_plugin import plugin_text
 from commonplace.doors.settings_file import OwnFile, SettingsFile, read_settings
+from commonplace.errors import FormatError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-def skill_text() -> str:
-    """Return the skill that tells an agent how to look something up."""
-    return resources.files("commonplace.doors").joinpath("SKILL.md").read_text("utf-8")
+def skill_text(root: str | None = None) -> str:
+    """Return the skill that tells an agent how to look something up.
+
+    Args:
+        root: The memory that its commands name; None: they take that of where they are run.
+    """
+    text = resources.files("commonplace.doors").joinpath("SKILL.md").read_text("utf-8")
+    called = shlex.join(["commonplace", *(["--root", root] if root else [])])
+    # each command is in a span of code
+    return text.replace("`commonplace ", f"`{called} ")
 
 
 def hooks_file(host: Host, command: list[str], project: Path | None) -> SettingsFile:
@@ -65,9 +79,10 @@ def installed_files(
     if root is None and not project:
         # by its name: a host starts these in a project, and with variables, which may name another
         root = str(memory_root(None))
+    root = str(Path(root).absolute()) if root else None
     if host.is_provider:
-        return hermes_files(own, str(Path(root).absolute()) if root else None, min_confidence)
-    skill = OwnFile(_skills(host, project) / "commonplace" / "SKILL.md", skill_text())
+        return hermes_files(own, root, min_confidence)
+    skill = OwnFile(_skills(host, project) / "commonplace" / "SKILL.md", skill_text(root))
     mcp = _mcp_file(host, program, root, own, in_project=project is not None)
     if not host.events:
         return [mcp, skill] if with_mcp else [skill]
@@ -92,8 +107,8 @@ def installed_files(
 def _mcp_file(
     host: Host, program: str, root: str | None, own: Path, *, in_project: bool
 ) -> SettingsFile:
-    """Return the file with the MCP servers of a host."""
-    server = [program, *(["--root", str(Path(root).absolute())] if root else []), "mcp"]
+    """Return the file with the MCP servers of a host; `root` is absolute."""
+    server = [program, *(["--root", root] if root else []), "mcp"]
     server += ["--project"] if in_project and root is None else []
     key = host.settings.servers
     return SettingsFile(
@@ -114,6 +129,47 @@ def other_server(host: Host, project: Path | None) -> Path | None:
         return None
     path = mcp_path(host, folder(host, project), in_project=project is not None)
     return path if has_other_server(read_settings(path) or "", host.settings.servers) else None
+
+
+def hooks_off(host: Host, project: Path | None) -> str:
+    """Say by which setting a host runs no hooks; "" where it runs them.
+
+    Raises:
+        FormatError: A file is broken.
+        OSError: The system refused.
+    """
+    switch = host.settings.hook_switch
+    if switch is None:
+        return ""
+    paths = [folder(host, None) / switch.file]
+    if project:
+        own = folder(host, project)
+        paths[:0] = [own / name for name in (switch.local, switch.file) if name]
+    for path in paths:
+        settings = _settings(path)
+        for key, off in switch.values.items():
+            value = _member(settings, key)
+            if value == off:
+                told = f"{key} is {str(off).lower()} in {path}; set it to {str(not off).lower()}"
+                return f"{host.title} runs no hooks: {told}"
+            if value is not None:
+                # the first file that says something counts
+                return ""
+    return ""
+
+
+def _settings(path: Path) -> Any:
+    text = read_settings(path) or ""
+    try:
+        return load_toml(text) if path.suffix == ".toml" else jsonc.parse(text).value
+    except ValueError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def _member(settings: Any, key: str) -> Any:
+    for name in key.split("."):
+        settings = settings.get(name) if isinstance(settings, dict) else None
+    return settings
 
 
 def folder(host: Host, project: Path | None) -> Path:

@@ -69,6 +69,7 @@ class CommonplaceStore(BaseStore):
         Raises:
             InvalidNamespaceError: A label is empty or holds a dot.
             NotImplementedError: An item is to expire.
+            TypeError: A value is no dict.
             ValueError: A value is not JSON, or an operation or a filter is unknown.
         """
         ops = list(ops)
@@ -201,7 +202,7 @@ class CommonplaceStore(BaseStore):
         namespace, key = self._names(path)
         try:
             return Item(
-                value=json.loads(body.removesuffix(_END)),
+                value=_object(body.removesuffix(_END)),
                 key=key,
                 namespace=namespace,
                 created_at=datetime.fromisoformat(head["created"]),
@@ -211,13 +212,26 @@ class CommonplaceStore(BaseStore):
             raise FormatError(f"{path} holds no item of LangGraph: {error}") from None
 
 
+def _object(text: str) -> dict[str, Any]:
+    """Return the object that a line of JSON holds."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("its value is no object")
+    return value
+
+
 def _note(op: PutOp, fields: list[str]) -> str:
     """Return an item as a note, without its times."""
-    assert op.value is not None  # noqa: S101 - for the type; the caller has looked
+    if not isinstance(op.value, dict):
+        raise TypeError(f"the value of {op.key!r:.80} is a dict, not {type(op.value).__name__}")
     try:
         value = json.dumps(op.value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the value of {op.key!r:.80} is not JSON: {error}") from None
+    if json.loads(value) != op.value:
+        # such as a number as a key, or a tuple
+        told = f"the value of {op.key!r:.80} is not JSON: it would come back as {value:.80}"
+        raise ValueError(told)
     texts: list[str] = []
     for field in fields if op.index is None else op.index or ():
         texts += _texts(op.value) if field == "$" else get_text_at_path(op.value, field)

@@ -20,6 +20,7 @@ _TABLE = re.compile(rf"^\[mcp_servers\.{NAME}\][^\n]*\n{_BODY}", re.MULTILINE)
 _TABLES = re.compile(
     rf"(?:(?<=\n)\r?\n)?^\[mcp_servers\.{NAME}(?:\.[^\]\n]+)?\][^\n]*\n{_BODY}", re.MULTILINE
 )
+_SERVERS = re.compile(r"""^[\ufeff \t\["']*(mcp_servers)\b""", re.MULTILINE)
 # our keys of it; a list may have several lines
 _KEYS = re.compile(r"^(?:command|args)[ \t]*=[ \t]*(?:\[[^\]]*\])?[^\n]*(?:\n|\Z)", re.MULTILINE)
 
@@ -70,7 +71,7 @@ def installed_server(text: str, key: str) -> list[str] | None:
     Raises:
         ValueError: The text is broken.
     """
-    settings = _loaded(text) if key == IN_TOML else jsonc.parse(text).value
+    settings = load_toml(text) if key == IN_TOML else jsonc.parse(text).value
     if not isinstance(settings, dict):
         return None
     servers = settings.get(key)
@@ -84,9 +85,24 @@ def has_other_server(text: str, key: str) -> bool:
     Raises:
         ValueError: The text is broken.
     """
-    settings = _loaded(text) if key == IN_TOML else jsonc.parse(text).value
+    settings = load_toml(text) if key == IN_TOML else jsonc.parse(text).value
     servers = settings.get(key) if isinstance(settings, dict) else None
     return isinstance(servers, dict) and NAME in servers and not _is_ours(servers[NAME])
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Return what a text of TOML holds.
+
+    Raises:
+        ValueError: It is broken; the message has line and column.
+    """
+    try:
+        # Windows programs begin a file with the mark of UTF-8, which Codex reads over
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        lines = text.split("\n")
+        end = f"at line {len(lines)}, column {len(lines[-1]) + 1}"
+        raise ValueError(str(error).replace("at end of document", end)) from None
 
 
 def _is_ours(entry: Any) -> bool:
@@ -104,23 +120,25 @@ def _command(entry: Any) -> list[str]:
 
 
 def _add_table(text: str, entry: dict[str, Any]) -> str:
-    expected = _loaded(text)
+    expected = load_toml(text)
     servers = expected.setdefault("mcp_servers", {})
     if not isinstance(servers, dict):
-        return text
+        raise jsonc.Invalid(text, _servers_at(text), "mcp_servers is no table of servers")
     newline = "\r\n" if "\r\n" in text else "\n"
     # a string of JSON is one of TOML
     lines = [f"{key} = {json.dumps(value)}" for key, value in entry.items()]
+    by_hand = f"put into it {NAME} = {{ {', '.join(lines)} }}"
     table = newline.join([f"[mcp_servers.{NAME}]", *lines, ""])
     if NAME in servers:
         old = servers[NAME]
         if not _is_ours(old) or _command(old) == _command(entry):
             return text
         servers[NAME] = old | entry
-        return _proved(_TABLE.sub(lambda found: table + _other_keys(found[0]), text), expected)
+        new = _TABLE.sub(lambda found: table + _other_keys(found[0]), text)
+        return _proved(text, new, expected, by_hand)
     servers[NAME] = entry
     gap = "" if not text else newline if text.endswith("\n") else newline * 2
-    return _proved(text + gap + table, expected)
+    return _proved(text, text + gap + table, expected, by_hand)
 
 
 def _other_keys(table: str) -> str:
@@ -129,31 +147,29 @@ def _other_keys(table: str) -> str:
 
 
 def _drop_table(text: str) -> str:
-    expected = _loaded(text)
+    expected = load_toml(text)
     servers = expected.get("mcp_servers")
     if not isinstance(servers, dict) or not _is_ours(servers.get(NAME)):
         return text
     del servers[NAME]
     if not servers:
         del expected["mcp_servers"]
-    return _proved(_TABLES.sub("", text), expected)
+    return _proved(text, _TABLES.sub("", text), expected, f"take {NAME} out of it")
 
 
-def _loaded(text: str) -> dict[str, Any]:
+def _proved(text: str, new: str, expected: dict[str, Any], by_hand: str) -> str:
+    """Return the new text, if it says what was meant: an inline table takes no other."""
     try:
-        # Windows programs begin a file with the mark of UTF-8, which Codex reads over
-        return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
-        lines = text.split("\n")
-        end = f"at line {len(lines)}, column {len(lines[-1]) + 1}"
-        raise ValueError(str(error).replace("at end of document", end)) from None
-
-
-def _proved(new: str, expected: dict[str, Any]) -> str:
-    try:
-        found = _loaded(new)
+        found = load_toml(new)
     except ValueError:
         found = {}
     if found != expected:
-        raise ValueError(f"mcp_servers.{NAME} cannot be edited by a program; edit it by hand")
+        told = f"mcp_servers cannot be edited by a program here; edit it by hand: {by_hand}"
+        raise jsonc.Invalid(text, _servers_at(text), told)
     return new
+
+
+def _servers_at(text: str) -> int:
+    """Return where a text of TOML first names servers."""
+    found = _SERVERS.search(text)
+    return found.start(1) if found else 0

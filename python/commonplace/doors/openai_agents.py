@@ -10,10 +10,10 @@ from agents.memory.session_settings import SessionSettings, resolve_session_limi
 from anyio.to_thread import run_sync
 
 from commonplace.doors.encoded_names import encode
-from commonplace.doors.mcp.tools import MemoryTools
+from commonplace.doors.mcp.tools import MemoryTools, memory_toolset
 from commonplace.doors.transcript_entries import extend, load_versioned
 from commonplace.errors import CommonplaceError
-from commonplace.tools import Toolset, tools_for
+from commonplace.tools import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,8 +92,8 @@ class TranscriptSession:
 
 
 def memory_tools(store: Store) -> list[FunctionTool]:
-    """Return search, read, sessions, remember and status as tools of an `Agent`."""
-    return function_tools(tools_for(MemoryTools(lambda: store)))
+    """Return search, read, sessions, remember, forget and status as tools of an `Agent`."""
+    return function_tools(memory_toolset(MemoryTools(lambda: store)))
 
 
 def function_tools(toolset: Toolset) -> list[FunctionTool]:

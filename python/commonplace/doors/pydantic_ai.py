@@ -121,8 +121,6 @@ class NoteStore:
         def deleted(file: str) -> str | None:
             if expected_version is not None:
                 self._store.delete(file, expected_version=expected_version)
-            elif self._store.version(file) is not None:
-                raise Conflict(f"{file} is there")
             return None
 
         return await run_sync(self._changed, path, deleted, expected_version, operation)
@@ -203,6 +201,13 @@ class NoteStore:
             if operation and (before := self._replayed(operation)):
                 return before
             file = self._files.path(path)
+            now = self._store.version(file)
+            # what is no version of ours is another one too
+            if now != expected:
+                told = (
+                    f"memory path {path!r} has changed: its version is {now}, not {expected!r:.40}"
+                )
+                raise MemoryConflictError(told)
             try:
                 version = change(file)
             except (Conflict, NotFound) as error:

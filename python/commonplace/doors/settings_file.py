@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import tempfile
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BACKUP = ".before-commonplace"
+# how a comment is written in a file that is ours as a whole
+_COMMENTS = {".md": "<!-- {} -->", ".js": "// {}", ".py": "# {}", ".yaml": "# {}"}
 
 
 class SettingsFile:
@@ -26,6 +29,8 @@ class SettingsFile:
         drop: Return its text without our entries. Both raise ValueError for a broken text.
     """
 
+    edited: Path | None = None
+    """Where a text is kept that somebody has made of a file of ours, since that was replaced."""
     # how many folders above it may be ours
     _own_folders = 0
 
@@ -141,7 +146,7 @@ class SettingsFile:
 
 
 class OwnFile(SettingsFile):
-    """A file that is ours as a whole.
+    """A file that is ours as a whole; its last line has a hash, by which an edit is noticed.
 
     Args:
         path: Where it is to be.
@@ -151,6 +156,7 @@ class OwnFile(SettingsFile):
     """
 
     def __init__(self, path: Path, content: str, own_folders: int = 2) -> None:
+        content = _with_hash(content, path.suffix)
         super().__init__(path, lambda _: content, lambda _: "")
         self._content, self._own_folders = content, own_folders
 
@@ -164,6 +170,44 @@ class OwnFile(SettingsFile):
         if now is not None and now.splitlines()[:2] != own:
             raise FormatError(f"{self.path} is not ours; move it away, nothing was changed")
         return None
+
+    def install(self) -> bool:
+        """Write the file and return whether that changed anything; an edited one is kept beside it.
+
+        Raises:
+            FormatError, Conflict, OSError: As for a file of others.
+        """
+        if self.text() != self.with_entries():
+            self._keep_edited()
+        return super().install()
+
+    def uninstall(self) -> bool:
+        """Remove the file and return whether it was there; an edited one is kept beside it.
+
+        Raises:
+            FormatError, Conflict, OSError: As for a file of others.
+        """
+        self.without_entries()
+        self._keep_edited()
+        return super().uninstall()
+
+    def _keep_edited(self) -> None:
+        """Copy what somebody has made of the file; the name tells one edit from another."""
+        text = self.text() or ""
+        body = "".join(text.splitlines(keepends=True)[:-1])
+        if not text or text == _with_hash(body, self.path.suffix):
+            return
+        self.edited = self.path.with_name(f"{self.path.name}.edited-{_hash(text)}")
+        _replace(self.edited, text, like=self._target)
+
+
+def _with_hash(text: str, suffix: str) -> str:
+    told = f"written by commonplace install, {_hash(text)}"
+    return f"{text}{_COMMENTS[suffix].format(told)}\n"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def read_settings(path: Path) -> str | None:

@@ -111,11 +111,12 @@ class Signature:
             ToolError: A name, a type or a value is wrong, or something is missing: it says which,
                 and what would be right.
         """
-        if isinstance(arguments, str | bytes):
-            arguments = _parsed(arguments) if arguments.strip() else {}
         shapes = self.parameters["properties"]
+        wanted = f"{self.name} takes an object of: {', '.join(shapes) or 'nothing'}"
+        if isinstance(arguments, str | bytes):
+            arguments = _parsed(arguments, wanted) if arguments.strip() else {}
         if not isinstance(arguments, Mapping):
-            raise ToolError(f"{self.name} takes an object of: {', '.join(shapes)}")
+            raise ToolError(wanted)
         given = {
             name: _unquoted(value, shapes.get(name, {}))
             for name, value in _respelled(arguments, self.parameters).items()
@@ -236,12 +237,12 @@ def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:
     return {key: _inlined(part, shapes) for key, part in schema.items()}
 
 
-def _parsed(text: str | bytes) -> Any:
+def _parsed(text: str | bytes, wanted: str) -> Any:
     """Return JSON text as a value."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ToolError(f"the arguments are not JSON: {error}") from None
+        raise ToolError(f"the arguments are not JSON: {error}; {wanted}") from None
 
 
 def _is_finite(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.doors.hosts.host import HookEvent, Host, Settings
+from commonplace.doors.hosts.host import HookEvent, HookSwitch, Host, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,5 +40,6 @@ HOST = ClaudeCode(
         "settings.json",
         ("../.claude.json", "../.mcp.json"),
         second=1,
+        hook_switch=HookSwitch("settings.json", {"disableAllHooks": True}, "settings.local.json"),
     ),
 )

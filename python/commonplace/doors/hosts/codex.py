@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.doors.hosts.host import Host, Settings
+from commonplace.doors.hosts.host import HookSwitch, Host, Settings
 
 HOST = Host(
     "codex",
@@ -24,6 +24,10 @@ HOST = Host(
         ("config.toml", "config.toml"),
         second=1,
         servers="mcp_servers",
+        # the second is its older name
+        hook_switch=HookSwitch(
+            "config.toml", {"features.hooks": False, "features.codex_hooks": False}
+        ),
         advice="Codex runs new hooks when you have trusted them: type /hooks there, once.",
     ),
     mixes_projects=True,

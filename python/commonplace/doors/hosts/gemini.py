@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from commonplace.doors.hosts.host import HookEvent, Host, Settings
+from commonplace.doors.hosts.host import HookEvent, HookSwitch, Host, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ HOST = Gemini(
     injects=("SessionStart", "BeforeAgent"),
     limit=10_000,
     settings=Settings(
-        ".gemini", "", "settings.json", ("settings.json", "settings.json"), second=1000
+        ".gemini",
+        "",
+        "settings.json",
+        ("settings.json", "settings.json"),
+        second=1000,
+        hook_switch=HookSwitch("settings.json", {"hooksConfig.enabled": False}),
     ),
 )

@@ -36,6 +36,19 @@ class HookEvent:
         return self.kind == "session start" and self.source in {"clear", "compact"}
 
 
+class HookSwitch:
+    """Settings by which a host runs no hooks at all.
+
+    Args:
+        file: The file in its folder, of the user or of a project.
+        values: What turns hooks off, by keys with a dot between them.
+        local: A file of a project that counts before that.
+    """
+
+    def __init__(self, file: str, values: dict[str, bool], local: str = "") -> None:
+        self.file, self.values, self.local = file, values, local
+
+
 class Settings:
     """Where a host keeps its settings, and what it takes there.
 
@@ -52,6 +65,7 @@ class Settings:
             `skills` in its own folder.
         version: What the file of hooks has as its `version`, if it needs one. The hooks of an event
             are then a plain list, as Cursor has it.
+        hook_switch: What turns its hooks off, where something does.
     """
 
     def __init__(
@@ -67,11 +81,13 @@ class Settings:
         project_folder: str = "",
         skills: tuple[str, str] | None = None,
         version: int | None = None,
+        hook_switch: HookSwitch | None = None,
     ) -> None:
         self.folder, self.variable, self.hooks, self.mcp = folder, variable, hooks, mcp
         self.second, self.advice, self.servers = second, advice, servers
         self.project_folder = project_folder or folder
         self.skills, self.version = skills, version
+        self.hook_switch = hook_switch
 
 
 class Host:

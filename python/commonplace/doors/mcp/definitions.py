@@ -49,7 +49,11 @@ def _option(shape: dict[str, Any]) -> dict[str, Any]:
     shape = {
         key: value
         for key, value in shape.items()
-        if not ((key == "maximum" and value >= 2**31) or (key == "default" and value == ""))
+        if not (
+            (key == "maximum" and value >= 2**31)
+            or (key in {"minimum", "minLength"} and value <= 1)
+            or (key == "default" and value in ("", 0))
+        )
     }
     options = [part for part in shape.get("anyOf", ()) if part != {"type": "null"}]
     if len(options) != 1 or shape.get("default", "") is not None:

@@ -36,7 +36,8 @@ class BearerToken:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._token = token.encode()
+        # spaces around it are no part of the value of a header
+        self._token = token.strip().encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401."""
@@ -95,8 +96,11 @@ def app(
             `memory.example:8000`.
 
     Raises:
-        Refused: There is no token, and others than this machine could reach the server.
+        Refused: The token is blank; or there is none, and others than this machine could reach the
+            server.
     """
+    if token and not token.strip():
+        raise Refused("the token in COMMONPLACE_MCP_TOKEN is blank: set another one, or unset it")
     if host not in LOOPBACK and not token:
         raise Refused(
             f"{host} can be reached from other machines: give a token in "

@@ -218,7 +218,8 @@ class Methods:
             raise RpcError(INVALID_PARAMS, told, {"uri": uri}) from error
         text = found["text"]
         if (rest := found["next"]) is not None:
-            text += f"\n[the rest: call read with path={found['path']!r} and start={rest}]"
+            skip = f" and skip={found['skip']}" if "skip" in found else ""
+            text += f"\n[the rest: call read with path={found['path']!r} and start={rest}{skip}]"
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
 
     # Prompts

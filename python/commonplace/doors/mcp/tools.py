@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
@@ -20,7 +21,8 @@ from commonplace.entries.forgetting import forget
 from commonplace.errors import NotFound, ToolError
 from commonplace.locks import Lock
 from commonplace.redaction import redacts
-from commonplace.tools import tool
+from commonplace.tools import Toolset, tool, tools_for
+from commonplace.tools.text_page import page_of
 from commonplace.typed_dict import TypedDict
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ AGENT = " <!-- META: by=agent -->"
 """At the end of an entry: an agent said it."""
 # Things wrong with the store that `status` names
 MOST_PROBLEMS = 20
+
+# a text, the line of the rest, and how many of its characters to skip
+_Page = tuple[str, int | None, int]
 
 # a line or a session; what is larger than any file is no line
 Start = Annotated[int, Meta(ge=0, le=2**40)]
@@ -56,16 +61,21 @@ class SearchAnswer(TypedDict):
     """Results of a search; `next` is the `start` of those that follow."""
 
     hits: list[FoundPassage]
+    confidence: float
     notes: list[str]
     next: int | None
 
 
 class ReadAnswer(TypedDict):
-    """Lines of a note, or messages of a session; `next` is the `start` of the rest."""
+    """Lines of a note, or messages of a session; `next` is the `start` of the rest.
+
+    Where an answer ends inside a long line, `skip` comes with it for the next call.
+    """
 
     path: str
     text: str
     next: int | None
+    skip: NotRequired[int]
 
 
 class SessionRow(TypedDict):
@@ -164,20 +174,26 @@ class MemoryTools:
         found = self.store.search(query, most, meaning=None, filter=wanted)
         return {
             "hits": [_passage(hit) for hit in found[start : start + limit]],
+            "confidence": round(found.confidence, 3),
             "notes": found.notes,
             "next": start + limit if len(found) > start + limit else None,
         }
 
     @tool("reads")
     def read(
-        self, path: str, start: Start = 0, limit: Annotated[int, Meta(ge=1, le=2000)] = 500
+        self,
+        path: str,
+        start: Start = 0,
+        limit: Annotated[int, Meta(ge=1, le=2000)] = 500,
+        skip: Start = 0,
     ) -> ReadAnswer:
         """Read a note or a session.
 
         Args:
-            path: A citation, a file, or the id of a session.
+            path: A citation, file, or session id.
             start: First line: next of an earlier answer.
             limit: Most lines.
+            skip: Characters of that line to skip.
         """
         if path.startswith((NOTE, SESSION)):
             path = unquote(path.removeprefix(NOTE).removeprefix(SESSION))
@@ -191,12 +207,15 @@ class MemoryTools:
             where = session.path
         lines = self._messages if where.endswith(".jsonl") else self._lines
         try:
-            text, following = lines(where, first, end)
+            text, following, left = lines(where, first, end, skip)
         except NotFound:
             # the text of the core names a command that is no tool here
             raise NotFound(f"there is no file {where!r:.200}; `search` finds what is") from None
         rest = following if last is None or following is None or following <= last else None
-        return {"path": where, "text": text, "next": rest}
+        found: ReadAnswer = {"path": where, "text": text, "next": rest}
+        if left:
+            found["skip"] = left
+        return found
 
     @tool("reads")
     def sessions(
@@ -226,7 +245,7 @@ class MemoryTools:
     def remember(
         self, content: Annotated[str, Meta(min_length=1)], path: str = NOTES
     ) -> RememberAnswer:
-        """Keep a fact for later sessions, as a list item at the end of a note.
+        """Keep a fact for later sessions, at the end of a note.
 
         Args:
             content: One fact, in a sentence of its own.
@@ -289,17 +308,18 @@ class MemoryTools:
             "problems": problems,
         }
 
-    def _lines(self, path: str, first: int, end: int) -> tuple[str, int | None]:
-        """Return lines of a note, and the line after them if there is one."""
+    def _lines(self, path: str, first: int, end: int, skip: int) -> _Page:
+        """Return lines of a note."""
         lines = self.store.read(path).split("\n")
         if lines[-1] == "":
             lines.pop()
         if first > max(len(lines), 1):
             raise ToolError(f"read: {path} has {len(lines)} lines, none at {first}")
-        return _bounded(lines[first - 1 : end - 1], range(first, end), more=len(lines) >= end)
+        more = len(lines) >= end
+        return _bounded(lines[first - 1 : end - 1], range(first, end), skip, more=more)
 
-    def _messages(self, path: str, first: int, end: int) -> tuple[str, int | None]:
-        """Return messages as text, and the line of the next one if there is one."""
+    def _messages(self, path: str, first: int, end: int, skip: int) -> _Page:
+        """Return messages as text."""
         found = self.store.transcript(path).messages(first, end - first + 1)
         wanted = [message for message in found if message.line < end][: end - first]
         if not wanted:
@@ -307,7 +327,16 @@ class MemoryTools:
         parts = [(part[0].line, _as_text(part)) for part in _without_tools(wanted)]
         # the one behind, for a line may be no message
         lines = [line for line, _ in parts] + [one.line for one in found[len(wanted) :][:1]]
-        return _bounded([text for _, text in parts], lines, more=len(found) > len(wanted))
+        more = len(found) > len(wanted)
+        return _bounded([text for _, text in parts], lines, skip, more=more)
+
+
+def memory_toolset(memory: MemoryTools, prefix: str = "") -> Toolset:
+    """Return the tools as a set for `Toolset.call`, which cuts nothing: each bounds its answer.
+
+    Where it cut it would ask to go on at a character, but these go on at a line.
+    """
+    return tools_for(memory, prefix=prefix, longest=sys.maxsize)
 
 
 def _outcome(found: Forgetting) -> str:
@@ -357,18 +386,24 @@ def _passage(hit: Hit | HybridHit) -> FoundPassage:
     return found
 
 
-def _bounded(parts: list[str], numbers: Sequence[int], *, more: bool) -> tuple[str, int | None]:
-    """Return as many parts as an answer holds, one at least, and the number of the next one."""
+def _bounded(parts: list[str], numbers: Sequence[int], skip: int, *, more: bool) -> _Page:
+    """Return as many parts as an answer holds, and where the rest begins.
+
+    A part that is longer than an answer comes in pages.
+    """
     kept: list[str] = []
     size = 0
-    for part in parts:
+    # there may be a number more, for the rest
+    for number, part in zip(numbers, parts, strict=False):
         if kept and size + len(part) > LONGEST:
-            return "\n".join(kept), numbers[len(kept)]
-        cut = f"\n[{len(part) - LONGEST} characters are left out here]"
-        kept.append(part if len(part) <= LONGEST else part[:LONGEST] + cut)
-        size += len(part) + 1
+            return "\n".join(kept), number, 0
+        page = page_of([("", part)], 0 if kept else skip, LONGEST)
+        if page.following is not None:
+            return page.text, number, page.following
+        kept.append(page.text)
+        size += len(page.text) + 1
     following = numbers[len(kept)] if len(numbers) > len(kept) else numbers[-1] + 1
-    return "\n".join(kept), following if more else None
+    return "\n".join(kept), following if more else None, 0
 
 
 def _list_item(content: str) -> str:
