@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import shlex
 import shutil
 import subprocess
 import sys
@@ -216,6 +217,17 @@ def test_show(shell: Any) -> None:
     told = 'commonplace: no session "nobody"; `commonplace sessions` lists their ids\n'
     assert shell("show", "nobody", code=2)[1] == told
     assert "did you mean 0198c1d2-a (Which tea [31m)" in shell("show", "0189c1d2-a", code=2)[1]
+
+
+def test_show_says_where_the_beginning_of_a_resumed_session_stands(shell: Any) -> None:
+    out, _ = shell("show", "0198c1d2-a", "--turn", "2")
+    head = out.partition("\n\n")[0].splitlines()
+    assert head[2] == "also 1 message of another session:"
+    command = shlex.split(head[3])
+    assert command == ["commonplace", "show", f"{WEB}#L2"]
+    assert "Make a page about green" in shell(*command[1:])[0]
+    assert json.loads(shell("show", "0198c1d2-a", "--json")[0])["copies"] == [f"{WEB}#L2"]
+    assert "commonplace show" not in shell("show", WEB)[0]
 
 
 def test_a_session_that_is_none_is_told_instead_of_nothing(shell: Any) -> None:

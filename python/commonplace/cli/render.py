@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from rich.text import Text
 
 from commonplace.cli.folding import folded
 from commonplace.cli.pager import pager
-from commonplace.cli.printer import Part, Printer, clean, one_line
+from commonplace.cli.printer import MOST_NAMED, Part, Printer, clean, counted, one_line
 from commonplace.cli.session_view import heading, message_heading, preview
 
 if TYPE_CHECKING:
@@ -147,13 +148,19 @@ class Screen(Printer):
                 self.out.file = terminal
 
     def session(
-        self, session: Session, messages: Iterable[tuple[int, Message]], *, unfolded: bool
+        self,
+        session: Session,
+        copies: Sequence[str],
+        messages: Iterable[tuple[int, Message]],
+        *,
+        unfolded: bool,
     ) -> None:
-        """Print messages with the numbers of their turns."""
+        """Print messages with the numbers of their turns, below what is known of their session."""
         with self.paged():
             title, known = heading(session)
             self.line((title, "bold"))
             self.line((known, "dim"))
+            self._copies(session, copies)
             last = 0
             for turn, message in messages:
                 if message.text.strip():
@@ -163,6 +170,16 @@ class Screen(Printer):
                     last = turn
                 if message.tools.strip():
                     self._tools(message, unfolded=unfolded)
+
+    def _copies(self, session: Session, copies: Sequence[str]) -> None:
+        """Say how to read what a session begins with, or holds, and another one has."""
+        if copies:
+            many = counted(session.copies, "message")
+            self.line((f"also {many} of another session:", "dim"))
+        for citation in copies[:MOST_NAMED]:
+            self.line(f"  commonplace show {shlex.quote(citation)}")
+        if len(copies) > MOST_NAMED:
+            self.line((f"  and {len(copies) - MOST_NAMED} more; --json names them", "dim"))
 
     def _tools(self, message: Message, *, unfolded: bool) -> None:
         if unfolded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from bisect import bisect_right
 from itertools import islice
@@ -106,6 +107,24 @@ def heading(session: Session) -> tuple[str, str]:
         session.path,
     ]
     return session.title or "(no title)", " · ".join(part for part in known if part)
+
+
+def copied(text: str) -> Iterator[str]:
+    """Yield the citations of the messages that a transcript points to, and does not hold itself.
+
+    >>> [*copied('{"type": "copy", "of": "a/messages.jsonl#L2-L3", "count": 2}')]
+    ['a/messages.jsonl#L2-L3']
+    """
+    import orjson
+
+    for line in text.split("\n"):
+        # most lines are long, and messages
+        if '"copy"' not in line:
+            continue
+        with contextlib.suppress(orjson.JSONDecodeError):
+            record = orjson.loads(line)
+            if isinstance(record, dict) and record.get("type") == "copy":
+                yield str(record.get("of"))
 
 
 def numbered(messages: Iterable[Message], starts: Sequence[int]) -> Iterator[tuple[int, Message]]:
