@@ -230,6 +230,27 @@ def test_show_says_where_the_beginning_of_a_resumed_session_stands(shell: Any) -
     assert "commonplace show" not in shell("show", WEB)[0]
 
 
+def test_what_a_model_thought_is_no_tool(shell: Any, filled: Path) -> None:
+    think, call = {"type": "thinking", "thinking": "Of kiwi"}, {"type": "tool_use", "name": "x"}
+    lines = [
+        message("user", "Which fruit?", 8),
+        message("assistant", [think], 9),
+        message("assistant", [think, {"type": "text", "text": "Kiwi."}, call], 10),
+        message("assistant", [call], 11),
+        # as a host writes it
+        {"type": "response_item", "payload": {"type": "reasoning", "summary": [{"text": "Hm"}]}},
+    ]
+    path = "sessions/fruit/messages.jsonl"
+    (filled / path).parent.mkdir()
+    (filled / path).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    kinds = ["[thinking]", "[thinking, tools]", "[tools]", "[thinking]"]
+    for arguments in (["show", path], ["show", path, "--tools"], ["read", f"{path}#L1-L9"]):
+        out, _ = shell(*arguments)
+        assert [
+            line.split("] ")[0].strip() + "]" for line in out.splitlines() if "] " in line
+        ] == kinds
+
+
 def test_a_session_that_is_none_is_told_instead_of_nothing(shell: Any) -> None:
     near = "did you mean 0198c1d2-b (网站：把旧的页面都迁移到新的格式)"
     for line in (

@@ -162,7 +162,9 @@ PROJECT = argument("--project", metavar="NAME", help="Only sessions of this proj
 # by the folder: to know of which project a transcript elsewhere is needs the index
 PROJECT_FOLDER = argument("--project", metavar="NAME", help="Only sessions below sessions/NAME.")
 TURN = argument("--turn", type=count(0), metavar="N", help="Only this turn, counted from 1.")
-UNFOLDED = argument("--tools", action="store_true", help="Show the input and output of tools.")
+UNFOLDED = argument(
+    "--tools", action="store_true", help="Show all of tools and of what the model thought."
+)
 
 # How much to show
 UNIT = argument(

@@ -12,7 +12,7 @@ from commonplace.cli.folding import folded, folded_text, terminal_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, TextIO
 
     from commonplace._core import (
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from commonplace.engines.archiving import Archived
     from commonplace.recall import HybridHits
+    from commonplace.transcript import Transcript
 
 Part = str | tuple[str, str]
 """A piece of a line, with its style when it has one."""
@@ -261,15 +262,15 @@ class Printer:
                 f"  {entry.summary}" if entry.summary else "",
             )
 
-    def messages(self, messages: Iterable[Message]) -> None:
-        """Print messages with their citation, who said them and when."""
-        for message in messages:
+    def messages(self, messages: Sequence[Message], transcript: Transcript) -> None:
+        """Print messages of a transcript with their citation, who said them and when."""
+        for message, record in zip(messages, transcript.records(messages), strict=True):
             who = speaker_and_time(message.role, message.name, message.time)
             self.line((f"{message.path}#L{message.line}", "cyan"), f"  {who}")
             if message.text:
                 self.text(message.text)
             if message.tools:
-                self.text(f"[tools] {message.tools}")
+                self.text(f"[{kind_of_rest(record)}] {message.tools}")
 
     def written(self, written: Written, verb: str) -> None:
         """Say what a write did and where the old text lies."""
@@ -471,3 +472,27 @@ def speaker_and_time(role: str | None, name: str | None, time: str | None) -> st
     """
     who = " ".join(part for part in (role, name) if part)
     return " · ".join(part for part in (who, time) if part)
+
+
+# Types of blocks of content
+TEXTS = {"text", "input_text", "output_text", "refusal"}
+THINKING = {"thinking", "reasoning"}
+
+
+def kind_of_rest(record: Mapping[str, Any]) -> str:
+    """Return what stands beside the text of a message: `tools`, or what the model thought.
+
+    >>> kind_of_rest({"content": [{"type": "thinking", "thinking": "Tea?"}]})
+    'thinking'
+    >>> kind_of_rest({"content": [{"type": "thinking"}, {"type": "text"}, {"type": "tool_use"}]})
+    'thinking, tools'
+    """
+    # a file of a host has messages in an envelope
+    parts = (record.get("message"), record.get("payload"))
+    body = next((part for part in parts if isinstance(part, dict)), record)
+    content = body.get("content")
+    blocks = content if isinstance(content, list) else [body]
+    kinds = {str(one.get("type", "text")) for one in blocks if isinstance(one, dict)} - TEXTS
+    if not kinds & THINKING:
+        return "tools"
+    return "thinking, tools" if kinds - THINKING else "thinking"

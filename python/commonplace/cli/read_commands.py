@@ -180,13 +180,14 @@ def read(opening: RootOptions, where: str, lines: str | None, *, as_json: bool) 
         if not path.endswith((".md", ".jsonl")) and (session := store.find_session(path)):
             path = session.path
         if path.endswith(".jsonl") and first and last:
-            found = store.transcript(path).messages(first, last + 1 - first)
+            transcript = store.transcript(path)
+            found = transcript.messages(first, last + 1 - first)
             # where a line is no message, later ones come up for it
             messages = [message for message in found if message.line <= last]
             if as_json:
                 emit({"path": path, "messages": [record(message) for message in messages]})
             else:
-                printer().messages(messages)
+                printer().messages(messages, transcript)
             if not messages:
                 print_message(f"there is no message at {where}")
             return FOUND if messages else NOTHING

@@ -24,14 +24,24 @@ from rich.text import Text
 
 from commonplace.cli.folding import folded
 from commonplace.cli.pager import pager
-from commonplace.cli.printer import MOST_NAMED, Part, Printer, clean, counted, one_line
+from commonplace.cli.printer import (
+    MOST_NAMED,
+    Part,
+    Printer,
+    clean,
+    counted,
+    kind_of_rest,
+    one_line,
+)
 from commonplace.cli.session_view import heading, message_heading, preview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from commonplace._core import Message, Session
     from commonplace.evaluation import Scores
+    from commonplace.transcript import Transcript
 
 UNBROKEN = 100_000
 # What begins an item of a list
@@ -150,6 +160,7 @@ class Screen(Printer):
     def session(
         self,
         session: Session,
+        transcript: Transcript,
         copies: Sequence[str],
         messages: Iterable[tuple[int, Message]],
         *,
@@ -169,7 +180,8 @@ class Screen(Printer):
                     self.markdown(message.text)
                     last = turn
                 if message.tools.strip():
-                    self._tools(message, unfolded=unfolded)
+                    (record,) = transcript.records([message])
+                    self._rest(message, record, unfolded=unfolded)
 
     def _copies(self, session: Session, copies: Sequence[str]) -> None:
         """Say how to read what a session begins with, or holds, and another one has."""
@@ -181,13 +193,15 @@ class Screen(Printer):
         if len(copies) > MOST_NAMED:
             self.line((f"  and {len(copies) - MOST_NAMED} more; --json names them", "dim"))
 
-    def _tools(self, message: Message, *, unfolded: bool) -> None:
+    def _rest(self, message: Message, record: Mapping[str, Any], *, unfolded: bool) -> None:
+        """Print what went into and came out of tools, and what the model thought."""
+        kind = kind_of_rest(record)
         if unfolded:
             who = message.name or message.role
-            self.line((f"[tools] {who}  L{message.line}", "dim"))
+            self.line((f"[{kind}] {who}  L{message.line}", "dim"))
             self.put(Text(clean(message.tools.rstrip()), style="dim"))
         else:
-            self.brief((f"  [tools] {preview(message.tools)}", "dim"), end=f"L{message.line}")
+            self.brief((f"  [{kind}] {preview(message.tools)}", "dim"), end=f"L{message.line}")
 
     def markdown(self, text: str) -> None:
         """Print Markdown: rendered on a terminal, as it is elsewhere."""

@@ -98,14 +98,13 @@ def show(
         copies = [*copied(store.read(found.path))] if found.copies else []
         messages = (one for one in numbered(transcript, starts) if one[0] in wanted)
         if as_json:
-            shown = [{"turn": number, **record(message)} for number, message in messages]
-            emit({"session": record(found), "copies": copies, "messages": shown})
-            return FOUND if shown else NOTHING
+            rows = [{"turn": number, **record(message)} for number, message in messages]
+            emit({"session": record(found), "copies": copies, "messages": rows})
+            return FOUND if rows else NOTHING
         # read before the pager opens: it may end before anything of it is shown
         first = next(messages, None)
-        screen().session(
-            found, copies, messages if first is None else chain((first,), messages), unfolded=tools
-        )
+        shown = messages if first is None else chain((first,), messages)
+        screen().session(found, transcript, copies, shown, unfolded=tools)
         return NOTHING if first is None else FOUND
 
 
