@@ -128,6 +128,16 @@ def test_the_list(shell: Any) -> None:
     assert shell("sessions", "--since", "1d", code=1)[1] == "commonplace: no session found\n"
 
 
+def test_the_list_tells_hosts_with_one_id_apart(shell: Any, filled: Path) -> None:
+    twin = filled / "sessions/tea/2026-02-03-0198c1d2/messages.jsonl"
+    twin.parent.mkdir()
+    lines = [record(id="0198c1d2-aaaa", title="Cups") | {"host": "pi"}, message("user", "Cup?", 8)]
+    twin.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    titles = [line.rsplit("  ", 1)[1] for line in shell("sessions")[0].splitlines()]
+    assert titles[1:] == ["codex · Which tea [31m", "└ Look it up", "pi · Cups"]
+    assert "codex" not in titles[0]
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_the_list_fits_the_terminal(filled: Path, width: int) -> None:
     with commonplace.open(filled) as store:
