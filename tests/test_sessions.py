@@ -196,6 +196,18 @@ def test_a_role_that_no_message_has_is_told(shell: Any) -> None:
     assert shell("search", "green", "--role", "usr", code=1)[1] == f"commonplace: {told}"
     assert shell("search", "green role:usr", code=1)[1] == f"commonplace: {told}"
     assert "; --tools looks into" in shell("search", "tea.txt", "--role", "tool", code=1)[1]
+    # a grep makes no index, which alone knows all roles
+    told = "commonplace: nothing found; 'usr' is none of the usual roles: user, assistant, "
+    assert shell("grep", "green", "--role", "usr", code=1)[1].startswith(told)
+    assert "usual roles" not in shell("grep", "zebra", "--role", "user", code=1)[1]
+
+
+def test_an_exclusion_of_no_file_is_told(shell: Any) -> None:
+    gone = "sessions/none/messages.jsonl"
+    for arguments in (["search", "green"], ["search", "green", "--json"]):
+        told = f"commonplace: nothing is left out: no file is at or below {gone}\n"
+        assert shell(*arguments, "--exclude", f"{gone}#L1")[1] == told
+        assert shell(*arguments, "--exclude", f"{TEA}#L1", "--exclude", "sessions/web")[1] == ""
 
 
 def test_show(shell: Any) -> None:

@@ -72,6 +72,10 @@ def search(
             emit({"hits": found, "freshness": hits.freshness, "notes": hits.notes})
         else:
             printer().hits(hits)
+        for path, *_ in wanted.exclude or ():
+            # of an id that is none the notes tell
+            if "/" in path and not store.holds(path):
+                print_message(f"nothing is left out: no file is at or below {path}")
         if not hits:
             nothing(store, wanted, hits.notes)
     return FOUND if hits else NOTHING
