@@ -404,6 +404,9 @@ try commonplace --root = "~/memory" read sessions/w
 try commonplace --root "$ROOT" grep tea --prefix b
 try commonplace --root /nowhere show 0198
 try commonplace --root "$ROOT" show 'x$'
+try commonplace --root "$ROOT" search tea --exclude 0198c1d2-b
+try commonplace --root "$ROOT" sessions --project t
+try commonplace --root "$ROOT" search tea --project ""
 try commonplace install c
 try commonplace export o
 """
@@ -436,6 +439,9 @@ try commonplace export o
         "b $(touch ran).md",
         "",
         "x\\$\\(touch",
+        "0198c1d2-b",
+        "tea",
+        "web tea",
         "claude-code codex cursor",
         "okf",
     ]
