@@ -309,6 +309,9 @@ def eval_(
     with shown.progress_counter() as bar:
         scores = evaluate(files, unit=unit, longmemeval=longmemeval or (), run=run, progress=bar)
     emit([score.as_dict() for score in scores]) if as_json else shown.scores(scores)
+    for score in scores:
+        if unit != "message" and not score.in_units:
+            shown.warn(f"{score.set} has no {unit}s: each of its documents is an answer by itself")
     return FOUND
 
 
