@@ -377,14 +377,18 @@ INTO = argument(
 DRY_RUN = argument(
     "--dry-run", action="store_true", help="Print what would change, but change nothing."
 )
+# Where the sessions of each host are
+PLACES = {
+    "claude-code": "Claude Code ($CLAUDE_CONFIG_DIR, else ~/.claude)",
+    "codex": "Codex ($CODEX_HOME, else ~/.codex)",
+    "gemini": "Gemini CLI ($GEMINI_CLI_HOME, else ~, below .gemini)",
+    "opencode": "opencode ($XDG_DATA_HOME, else ~/.local/share)",
+    "pi": "pi ($PI_CODING_AGENT_DIR, else ~/.pi/agent)",
+}
 HOSTS = tuple(
     argument(f"--{host}", dest="hosts", action="append_const", const=host, help=text)
     for host, text in {
-        "claude-code": "All sessions of Claude Code ($CLAUDE_CONFIG_DIR, else ~/.claude).",
-        "codex": "All sessions of Codex ($CODEX_HOME, else ~/.codex).",
-        "gemini": "All sessions of Gemini CLI ($GEMINI_CLI_HOME, else ~, below .gemini).",
-        "opencode": "All sessions of opencode ($XDG_DATA_HOME, else ~/.local/share).",
-        "pi": "All sessions of pi ($PI_CODING_AGENT_DIR, else ~/.pi/agent).",
+        **{host: f"All sessions of {place}." for host, place in PLACES.items()},
         "all": "All sessions of all of these.",
     }.items()
 )

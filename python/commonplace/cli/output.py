@@ -45,7 +45,7 @@ def opened(
             raise
         from commonplace.store import find_root
 
-        begins = "`commonplace import --all` or `commonplace write` begins one"
+        begins = "`commonplace import --all`, `import FOLDER` or `write` begins one"
         told = f"there is no memory at {find_root()} yet; {begins}, --root FOLDER names another"
         raise NotFound(told) from None
 

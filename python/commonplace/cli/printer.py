@@ -303,6 +303,12 @@ class Printer:
 
     def sessions_imported(self, report: ImportReport) -> None:
         """Say what an import of sessions brought, and what was left out and why."""
+        if not (report.sources or report.unchanged):
+            from commonplace.cli.options import PLACES
+
+            self.warn(f"no sessions of agents found; looked for {', '.join(PLACES.values())}")
+            self.warn(f"name a folder or files to import; {KNOWN_FORMATS}")
+            return
         self._sources_skipped(report)
         for source in report.sources:
             if source.outcome != "skipped" or source.cut_off or source.bad_rows:
@@ -320,8 +326,6 @@ class Printer:
             f"{report.new:,} new, {report.grown:,} grown, {report.unchanged:,} unchanged, "
             f"{report.skipped:,} skipped; {counted(report.messages, 'message')}"
         )
-        if not (report.sources or report.unchanged):
-            self.warn("there is no session in the places where hosts keep them; name a folder")
 
     def _sources_skipped(self, report: ImportReport) -> None:
         skipped = [source for source in report.sources if source.outcome == "skipped"]
