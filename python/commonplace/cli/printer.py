@@ -8,6 +8,7 @@ import os
 import sys
 import time
 
+from commonplace.byte_sizes import size
 from commonplace.cli.folding import folded, folded_text, terminal_width
 
 TYPE_CHECKING = False
@@ -131,22 +132,6 @@ def shows_colours(stream: TextIO) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (
         stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
     )
-
-
-def size(count: int) -> str:
-    """Return a number of bytes as people write it.
-
-    >>> size(320), size(1234), size(100_000_000)
-    ('320 B', '1.2 kB', '100.0 MB')
-    """
-    if count < 1000:
-        return f"{count} B"
-    amount = float(count)
-    for unit in ("kB", "MB", "GB"):
-        amount /= 1000
-        if amount < 1000 or unit == "GB":
-            break
-    return f"{amount:.1f} {unit}"
 
 
 class Printer:

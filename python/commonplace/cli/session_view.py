@@ -7,7 +7,8 @@ import time
 from bisect import bisect_right
 from itertools import islice
 
-from commonplace.cli.printer import clean, counted, size, speaker_and_time
+from commonplace.byte_sizes import size
+from commonplace.cli.printer import clean, counted, speaker_and_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
