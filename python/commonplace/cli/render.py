@@ -208,10 +208,9 @@ class Screen(Printer):
         if not self.out.is_terminal:
             self.text(text)
             return
-        from rich.markdown import Markdown
+        from commonplace.cli.terminal_markdown import TerminalMarkdown
 
-        width = min(self.out.width, READABLE)
-        self.out.print(Markdown(clean(text), hyperlinks=False), width=width)
+        self.out.print(TerminalMarkdown(clean(text)), width=min(self.out.width, READABLE))
 
     def scores(self, scores: Sequence[Scores]) -> None:
         """Print the metrics of labelled sets as one table; shares as points of 100."""
