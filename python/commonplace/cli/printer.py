@@ -150,9 +150,9 @@ class Printer:
         shown = (folded(styled(row, colours=self._colours), self._width) for row in rows)
         print(*shown, sep="\n", flush=True)
 
-    def brief(self, *parts: Part) -> None:
-        """Print one line, which a narrow screen may cut."""
-        self.line(*parts)
+    def brief(self, *parts: Part, end: str = "") -> None:
+        """Print one line, which a narrow screen may cut, but for its `end`."""
+        self.line(*parts, (f"  {end}" if end else "", "dim"))
 
     def warn(self, text: str) -> None:
         """Print a note to stderr."""
@@ -175,9 +175,8 @@ class Printer:
         if lines or tail:
             self.line(*lines, *tail)
 
-    def hits(self, hits: Hits | HybridHits, *, brief: bool = False) -> None:
+    def hits(self, hits: Hits | HybridHits) -> None:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
-        put = self.brief if brief else self.line
         # a hit by words and vectors has what a hit has
         ranked: Sequence[Any] = hits
         for rank, hit in enumerate(ranked, 1):
@@ -185,14 +184,14 @@ class Printer:
                 self.turn(rank, hit)
                 continue
             where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
-            put(
+            self.brief(
                 (f"{rank:>2} ", "dim"),
                 (hit.citation, "cyan"),
                 (ARCHIVED * hit.archived, "dim"),
                 f"  {where}" if where else "",
-                (f"  {hit.score:.2f}", "dim"),
+                end=f"{hit.score:.2f}",
             )
-            put("   ", *marked(hit.snippet, hit.highlights))
+            self.brief("   ", *marked(hit.snippet, hit.highlights))
         if hits.freshness != "fresh":
             self.warn(f"these results are {hits.freshness}")
         for note in hits.notes:
@@ -203,10 +202,14 @@ class Printer:
         # the date is the beginning of a stamp; other times are words
         when = (hit.time or "").partition("T")[0]
         session = hit.title or hit.session or hit.path.rpartition("/")[0]
-        where = " · ".join(part for part in (when, hit.project, session) if part)
-        self.brief((f"{rank:>2} ", "dim"), where, (f"  {hit.score:.2f}", "dim"))
-        if hit.prompt and hit.prompt != hit.text:
-            self.brief("   ", (f"> {' '.join(hit.prompt.split())}", "green"))
+        prompt = " ".join((hit.prompt or "").split())
+        known = [part for part in (when, hit.project) if part]
+        # a host may give none, and then the first prompt is the title, which stands below
+        if not known or not prompt.startswith(session.removesuffix("…")):
+            known.append(session)
+        self.brief((f"{rank:>2} ", "dim"), " · ".join(known), end=f"{hit.score:.2f}")
+        if prompt and hit.prompt != hit.text:
+            self.brief("   ", (f"> {prompt}", "green"))
         self.line("   ", *marked(hit.snippet, hit.highlights))
         self.line("   ", (hit.citation, "cyan"), (ARCHIVED * hit.archived, "dim"))
 
