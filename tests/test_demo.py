@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,13 @@ def test_each_system_fits_on_a_screen(width: int | None) -> None:
     for title in tours:
         assert 10 < len(found[title]) <= LINES, title
         assert max(map(len, found[title])) <= min(width or BRIEF, BRIEF), title
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_no_score_is_cut(width: int) -> None:
+    hits = [line for line in toured(None, width).splitlines() if re.match(r" \d [\w/]", line)]
+    assert hits
+    assert all(re.search(r"  \d+\.\d\d$", line) for line in hits), hits
 
 
 def test_every_system_has_a_screen() -> None:

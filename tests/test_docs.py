@@ -58,7 +58,10 @@ def test_the_blocks_of_a_page_run(
 
 
 def run_console(block: str, exports: list[str]) -> None:
-    """Run each `$` line by bash and compare what it prints; `…` stands for anything."""
+    """Run each `$` line by bash and compare what a terminal shows.
+
+    `…` stands for anything in its line, and alone in a line for any lines.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         # a line that ends in a backslash goes on behind the next prompt
@@ -69,13 +72,17 @@ def run_console(block: str, exports: list[str]) -> None:
         done = subprocess.run(
             ["/bin/bash", "-c", script],
             env={**os.environ, "PATH": path},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        pattern = re.escape(expected.rstrip()).replace("…", ".*")
-        assert re.fullmatch(pattern, done.stdout.rstrip(), re.DOTALL), f"{command}\n{done.stdout}"
+        assert done.returncode == 0, f"{command}\n{done.stdout}"
+        pattern = "\n".join(
+            "(?s:.*)" if line == "…" else re.escape(line).replace("…", ".*")
+            for line in expected.rstrip().split("\n")
+        )
+        assert re.fullmatch(pattern, done.stdout.rstrip()), f"{command}\n{done.stdout}"
 
 
 @pytest.mark.parametrize("command", load_commands())

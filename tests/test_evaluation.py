@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from commonplace.cli import run as run_command
 from commonplace.errors import FormatError
 from commonplace.evaluation import evaluate, message, metrics, note_path, quantile, write_corpus
 
@@ -184,6 +185,16 @@ def test_answers_by_turn_and_by_session(tmp_path: Path) -> None:
         assert scores.any_at_1 == 1, unit
         first = [json.loads(line)["ranked"][0] for line in run.read_text().splitlines()]
         assert first == ranked
+
+
+def test_a_set_without_sessions_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [write_set(tmp_path / "notes.jsonl", NOTES), write_set(tmp_path / "chat.jsonl", CHAT)]
+    for unit, in_units in (("message", [0, 0]), ("turn", [0, 7]), ("session", [0, 7])):
+        assert run_command(["eval", *map(str, files), "--unit", unit, "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert [scores["in_units"] for scores in json.loads(out)] == in_units
+        assert (f"notes has no {unit}s: " in err) == (unit != "message")
+        assert "chat has no" not in err
 
 
 def test_notes_are_their_own_session(tmp_path: Path) -> None:

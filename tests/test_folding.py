@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -45,6 +46,19 @@ def test_lines_fold_at_spaces(filled: Path, command: list[str]) -> None:
         assert columns_of(line) <= WIDTH or " " not in line.strip(), line
     if command[0] in {"search", "grep", "read", "explain", "list", "verify"}:
         assert shown.split() == piped.split(), "the same words, none of them broken or cut"
+
+
+def test_tables_and_code_have_one_blank_line_around(filled: Path) -> None:
+    text = "Tea:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThen\n\n```sh\nls\n\n\npwd\n```\n\nDone."
+    log = filled / "sessions/tea/table/messages.jsonl"
+    log.parent.mkdir()
+    log.write_text(json.dumps({"role": "assistant", "content": text}) + "\n")
+    shown = on_terminal(filled, "show", "table", COLUMNS=str(WIDTH), PAGER="cat")
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()]
+    told = [line.split() for line in lines[lines.index("Tea:") :]]
+    assert told[:5] == [["Tea:"], [], ["a", "b"], ["─" * 4], ["1", "2"]]
+    # the blank lines of the code are its own
+    assert told[5:] == [[], ["Then"], [], ["ls"], [], [], ["pwd"], [], ["Done."]]
 
 
 def test_folding_keeps_words_and_styles() -> None:

@@ -159,3 +159,11 @@ def test_the_command_line_shows_turns(
     (hit,) = json.loads(run("--json", "--exclude", f"{PATH}#L5-L9"))["hits"]
     assert (hit["prompt"], hit["citation"]) == (TALK[1]["content"], f"{PATH}#L2-L4")
     run("--exclude", "s1", code=1)
+    # a title that the host did not give is the first prompt, and is not shown twice
+    log = store.transcript("sessions/web/2026-01-23-s2")
+    log.append({"role": "user", "content": "Where did the late parcels go?\nI miss two."})
+    log.append({"role": "assistant", "content": "To the depot."})
+    log.append({"role": "user", "content": "And the late letters?"})
+    shown = run("parcels letters depot", "--session", "2026-01-23-s2")
+    assert shown.count("Where did the late parcels go?") == 2
+    assert shown.count("> Where") == 1

@@ -153,6 +153,23 @@ def test_an_import_of_nothing_leaves_no_root(
     assert root.is_dir()
 
 
+def test_a_machine_without_sessions_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for host in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(host, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path / "memory"))
+    assert run(["import", "--all"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    for part in ("no sessions of agents found", "~/.claude", "~/.pi/agent", "exports of ChatGPT"):
+        assert part in err
+    # what it says then is not what was just done
+    assert run(["search", "tea"]) == 2
+    assert "`import FOLDER` or `write` begins one" in capsys.readouterr().err
+
+
 def test_the_command(cli: Callable[..., tuple[str, str]], home: Path) -> None:
     out, err = cli("--claude-code")
     assert out.splitlines() == [

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import shlex
 import shutil
 import subprocess
 import sys
@@ -127,6 +128,16 @@ def test_the_list(shell: Any) -> None:
     assert shell("sessions", "--since", "1d", code=1)[1] == "commonplace: no session found\n"
 
 
+def test_the_list_tells_hosts_with_one_id_apart(shell: Any, filled: Path) -> None:
+    twin = filled / "sessions/tea/2026-02-03-0198c1d2/messages.jsonl"
+    twin.parent.mkdir()
+    lines = [record(id="0198c1d2-aaaa", title="Cups") | {"host": "pi"}, message("user", "Cup?", 8)]
+    twin.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    titles = [line.rsplit("  ", 1)[1] for line in shell("sessions")[0].splitlines()]
+    assert titles[1:] == ["codex · Which tea [31m", "└ Look it up", "pi · Cups"]
+    assert "codex" not in titles[0]
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_the_list_fits_the_terminal(filled: Path, width: int) -> None:
     with commonplace.open(filled) as store:
@@ -185,6 +196,18 @@ def test_a_role_that_no_message_has_is_told(shell: Any) -> None:
     assert shell("search", "green", "--role", "usr", code=1)[1] == f"commonplace: {told}"
     assert shell("search", "green role:usr", code=1)[1] == f"commonplace: {told}"
     assert "; --tools looks into" in shell("search", "tea.txt", "--role", "tool", code=1)[1]
+    # a grep makes no index, which alone knows all roles
+    told = "commonplace: nothing found; 'usr' is none of the usual roles: user, assistant, "
+    assert shell("grep", "green", "--role", "usr", code=1)[1].startswith(told)
+    assert "usual roles" not in shell("grep", "zebra", "--role", "user", code=1)[1]
+
+
+def test_an_exclusion_of_no_file_is_told(shell: Any) -> None:
+    gone = "sessions/none/messages.jsonl"
+    for arguments in (["search", "green"], ["search", "green", "--json"]):
+        told = f"commonplace: nothing is left out: no file is at or below {gone}\n"
+        assert shell(*arguments, "--exclude", f"{gone}#L1")[1] == told
+        assert shell(*arguments, "--exclude", f"{TEA}#L1", "--exclude", "sessions/web")[1] == ""
 
 
 def test_show(shell: Any) -> None:
@@ -216,6 +239,38 @@ def test_show(shell: Any) -> None:
     told = 'commonplace: no session "nobody"; `commonplace sessions` lists their ids\n'
     assert shell("show", "nobody", code=2)[1] == told
     assert "did you mean 0198c1d2-a (Which tea [31m)" in shell("show", "0189c1d2-a", code=2)[1]
+
+
+def test_show_says_where_the_beginning_of_a_resumed_session_stands(shell: Any) -> None:
+    out, _ = shell("show", "0198c1d2-a", "--turn", "2")
+    head = out.partition("\n\n")[0].splitlines()
+    assert head[2] == "also 1 message of another session:"
+    command = shlex.split(head[3])
+    assert command == ["commonplace", "show", f"{WEB}#L2"]
+    assert "Make a page about green" in shell(*command[1:])[0]
+    assert json.loads(shell("show", "0198c1d2-a", "--json")[0])["copies"] == [f"{WEB}#L2"]
+    assert "commonplace show" not in shell("show", WEB)[0]
+
+
+def test_what_a_model_thought_is_no_tool(shell: Any, filled: Path) -> None:
+    think, call = {"type": "thinking", "thinking": "Of kiwi"}, {"type": "tool_use", "name": "x"}
+    lines = [
+        message("user", "Which fruit?", 8),
+        message("assistant", [think], 9),
+        message("assistant", [think, {"type": "text", "text": "Kiwi."}, call], 10),
+        message("assistant", [call], 11),
+        # as a host writes it
+        {"type": "response_item", "payload": {"type": "reasoning", "summary": [{"text": "Hm"}]}},
+    ]
+    path = "sessions/fruit/messages.jsonl"
+    (filled / path).parent.mkdir()
+    (filled / path).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    kinds = ["[thinking]", "[thinking, tools]", "[tools]", "[thinking]"]
+    for arguments in (["show", path], ["show", path, "--tools"], ["read", f"{path}#L1-L9"]):
+        out, _ = shell(*arguments)
+        assert [
+            line.split("] ")[0].strip() + "]" for line in out.splitlines() if "] " in line
+        ] == kinds
 
 
 def test_a_session_that_is_none_is_told_instead_of_nothing(shell: Any) -> None:
@@ -349,6 +404,9 @@ try commonplace --root = "~/memory" read sessions/w
 try commonplace --root "$ROOT" grep tea --prefix b
 try commonplace --root /nowhere show 0198
 try commonplace --root "$ROOT" show 'x$'
+try commonplace --root "$ROOT" search tea --exclude 0198c1d2-b
+try commonplace --root "$ROOT" sessions --project t
+try commonplace --root "$ROOT" search tea --project ""
 try commonplace install c
 try commonplace export o
 """
@@ -381,6 +439,9 @@ try commonplace export o
         "b $(touch ran).md",
         "",
         "x\\$\\(touch",
+        "0198c1d2-b",
+        "tea",
+        "web tea",
         "claude-code codex cursor",
         "okf",
     ]

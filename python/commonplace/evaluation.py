@@ -37,6 +37,12 @@ INJECTED = 3
 # So many messages are folded to sessions
 SESSION_DEPTH = 100
 LOG = "messages.jsonl"
+# By unit, the fields that put a document into one
+UNIT_FIELDS: dict[Unit, tuple[str, ...]] = {
+    "message": (),
+    "turn": ("speaker", "session"),
+    "session": ("session",),
+}
 # What a file name cannot hold on some system or in some shell
 UNFIT = dict.fromkeys(map(ord, "<>:\"|?*;&$`'{}\\"), "-") | dict.fromkeys([*range(32), 127], "-")
 
@@ -51,6 +57,8 @@ class Scores:
     groups: int = 0
     documents: int = 0
     queries: int = 0
+    in_units: int = 0
+    """Documents that are of a turn or session, where that is the unit; others are ranked alone."""
     any_at_1: float = 0.0
     any_at_5: float = 0.0
     any_at_10: float = 0.0
@@ -110,6 +118,8 @@ def score(
     for number, group in enumerate(groups):
         scores.groups += 1
         scores.documents += len(group["documents"])
+        fields = UNIT_FIELDS[unit]
+        scores.in_units += sum(any(map(one.get, fields)) for one in group["documents"])
         with tempfile.TemporaryDirectory(prefix="commonplace-eval-") as root:
             for text, relevant, useless, ranked, seconds in answers(group, unit, Path(root)):
                 if useless:

@@ -9,9 +9,9 @@ import shtab
 from commonplace.cli.help import full_parser
 from commonplace.cli.parser import UsageError
 
-# By shell, the functions that complete the id of a session (one of the latest) and the path of a
-# file, of the root that the line names. What files are called is never expanded: `compgen -W` would
-# run `$(…)`.
+# By shell, the functions that complete the id of a session (one of the latest), a project (that of
+# one of them) and the path of a file, of the root that the line names. What files are called is
+# never expanded: `compgen -W` would run `$(…)`.
 SHELL_FUNCTIONS = {
     "bash": r"""
 _commonplace_root() {
@@ -33,14 +33,17 @@ _commonplace_root() {
     root=(--root "$value")
   done
 }
-_commonplace_sessions() {
+_commonplace_of_sessions() {
   local root found
   _commonplace_root
-  commonplace "${root[@]}" sessions -n 200 2>/dev/null | awk '{ print $3 }' |
+  commonplace "${root[@]}" sessions -n 200 2>/dev/null | awk -F '  +' "$2" |
     while IFS= read -r found; do
       [[ $found == "$1"* ]] && printf '%q\n' "$found"
     done
 }
+_commonplace_sessions() { _commonplace_of_sessions "$1" '{ print $2 }'; }
+# of a session without one the field is not there
+_commonplace_projects() { _commonplace_of_sessions "$1" 'NF > 5 && !seen[$3]++ { print $3 }'; }
 # by this name shtab has readline quote what it inserts
 _commonplace_files() {
   local root found typed=${1//\\/} folder=()
@@ -69,12 +72,14 @@ _commonplace_root() {
     root=(--root "$value")
   done
 }
-_commonplace_sessions() {
+_commonplace_of_sessions() {
   local -a found root
   _commonplace_root
-  found=(${(f)"$(commonplace $root sessions -n 200 2>/dev/null | awk '{ print $3 }')"})
+  found=(${(f)"$(commonplace $root sessions -n 200 2>/dev/null | awk -F '  +' "$1")"})
   compadd -a found
 }
+_commonplace_sessions() { _commonplace_of_sessions '{ print $2 }' }
+_commonplace_projects() { _commonplace_of_sessions 'NF > 5 && !seen[$3]++ { print $3 }' }
 _commonplace_files() {
   local -a found root folder
   _commonplace_root

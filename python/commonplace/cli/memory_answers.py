@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any
 
+from commonplace.byte_sizes import size
 from commonplace.cli.output import printer, screen
-from commonplace.cli.printer import size
 from commonplace.store import Store
 
 # What a receipt says in its first lines, or for programs only

@@ -57,8 +57,9 @@ def byte_size(text: str) -> int:
     return parsed(text)
 
 
-# The shell functions that complete a path and a session (`commonplace.cli.completion`)
+# The shell functions that complete a path, a session and a project (`commonplace.cli.completion`)
 FILES, SESSIONS = "_commonplace_files", "_commonplace_sessions"
+PROJECTS = "_commonplace_projects"
 
 # What to look for
 QUERY = argument(
@@ -145,6 +146,7 @@ FILTER = {
         action="append",
         type=excluded,
         metavar="PATH|ID[#L10-L24]",
+        completer=SESSIONS,
         help="Leave out this transcript or session, or these lines of it.",
     ),
     "tools": argument(
@@ -158,11 +160,17 @@ SESSION = argument(
     completer=SESSIONS,
     help="The beginning of its id, its folder, or its path; or a citation of lines in it.",
 )
-PROJECT = argument("--project", metavar="NAME", help="Only sessions of this project.")
+PROJECT = argument(
+    "--project", metavar="NAME", completer=PROJECTS, help="Only sessions of this project."
+)
 # by the folder: to know of which project a transcript elsewhere is needs the index
-PROJECT_FOLDER = argument("--project", metavar="NAME", help="Only sessions below sessions/NAME.")
+PROJECT_FOLDER = argument(
+    "--project", metavar="NAME", completer=PROJECTS, help="Only sessions below sessions/NAME."
+)
 TURN = argument("--turn", type=count(0), metavar="N", help="Only this turn, counted from 1.")
-UNFOLDED = argument("--tools", action="store_true", help="Show the input and output of tools.")
+UNFOLDED = argument(
+    "--tools", action="store_true", help="Show all of tools and of what the model thought."
+)
 
 # How much to show
 UNIT = argument(
@@ -369,14 +377,18 @@ INTO = argument(
 DRY_RUN = argument(
     "--dry-run", action="store_true", help="Print what would change, but change nothing."
 )
+# Where the sessions of each host are
+PLACES = {
+    "claude-code": "Claude Code ($CLAUDE_CONFIG_DIR, else ~/.claude)",
+    "codex": "Codex ($CODEX_HOME, else ~/.codex)",
+    "gemini": "Gemini CLI ($GEMINI_CLI_HOME, else ~, below .gemini)",
+    "opencode": "opencode ($XDG_DATA_HOME, else ~/.local/share)",
+    "pi": "pi ($PI_CODING_AGENT_DIR, else ~/.pi/agent)",
+}
 HOSTS = tuple(
     argument(f"--{host}", dest="hosts", action="append_const", const=host, help=text)
     for host, text in {
-        "claude-code": "All sessions of Claude Code ($CLAUDE_CONFIG_DIR, else ~/.claude).",
-        "codex": "All sessions of Codex ($CODEX_HOME, else ~/.codex).",
-        "gemini": "All sessions of Gemini CLI ($GEMINI_CLI_HOME, else ~, below .gemini).",
-        "opencode": "All sessions of opencode ($XDG_DATA_HOME, else ~/.local/share).",
-        "pi": "All sessions of pi ($PI_CODING_AGENT_DIR, else ~/.pi/agent).",
+        **{host: f"All sessions of {place}." for host, place in PLACES.items()},
         "all": "All sessions of all of these.",
     }.items()
 )

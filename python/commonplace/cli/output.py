@@ -45,7 +45,7 @@ def opened(
             raise
         from commonplace.store import find_root
 
-        begins = "`commonplace import --all` or `commonplace write` begins one"
+        begins = "`commonplace import --all`, `import FOLDER` or `write` begins one"
         told = f"there is no memory at {find_root()} yet; {begins}, --root FOLDER names another"
         raise NotFound(told) from None
 
@@ -104,6 +104,8 @@ def done(written: Written, verb: str, as_json: bool) -> int:
     return FOUND
 
 
+# The roles that messages of most hosts have
+ROLES = ("user", "assistant", "tool", "system", "developer")
 # How notes begin that say why nothing was found
 REASONS = ("no session ", "no message has the role ", "the query only excludes")
 
@@ -120,8 +122,11 @@ def nothing(store: Store, wanted: SearchFilter, notes: Sequence[str]) -> None:
         if time is not None
     ]
     why = "; what says no date is left out" if span else ""
+    if wanted.role and wanted.role not in ROLES:
+        # which there are only an index knows, and a grep makes none
+        why = f"; {wanted.role!r} is none of the usual roles: {', '.join(ROLES)}"
     # without an index any transcript may have some
-    if not span and not wanted.tools and store.has_tool_messages():
+    elif not span and not wanted.tools and store.has_tool_messages():
         why = "; --tools looks into what tools took and gave as well"
     print_message(f"nothing found{''.join(span)}{why}")
 

@@ -8,11 +8,12 @@ import os
 import sys
 import time
 
+from commonplace.byte_sizes import size
 from commonplace.cli.folding import folded, folded_text, terminal_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, TextIO
 
     from commonplace._core import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
     from commonplace.engines.archiving import Archived
     from commonplace.recall import HybridHits
+    from commonplace.transcript import Transcript
 
 Part = str | tuple[str, str]
 """A piece of a line, with its style when it has one."""
@@ -132,22 +134,6 @@ def shows_colours(stream: TextIO) -> bool:
     )
 
 
-def size(count: int) -> str:
-    """Return a number of bytes as people write it.
-
-    >>> size(320), size(1234), size(100_000_000)
-    ('320 B', '1.2 kB', '100.0 MB')
-    """
-    if count < 1000:
-        return f"{count} B"
-    amount = float(count)
-    for unit in ("kB", "MB", "GB"):
-        amount /= 1000
-        if amount < 1000 or unit == "GB":
-            break
-    return f"{amount:.1f} {unit}"
-
-
 class Printer:
     """Prints results: folded lines and colours on a terminal, plain whole lines elsewhere."""
 
@@ -164,9 +150,9 @@ class Printer:
         shown = (folded(styled(row, colours=self._colours), self._width) for row in rows)
         print(*shown, sep="\n", flush=True)
 
-    def brief(self, *parts: Part) -> None:
-        """Print one line, which a narrow screen may cut."""
-        self.line(*parts)
+    def brief(self, *parts: Part, end: str = "") -> None:
+        """Print one line, which a narrow screen may cut, but for its `end`."""
+        self.line(*parts, (f"  {end}" if end else "", "dim"))
 
     def warn(self, text: str) -> None:
         """Print a note to stderr."""
@@ -189,9 +175,8 @@ class Printer:
         if lines or tail:
             self.line(*lines, *tail)
 
-    def hits(self, hits: Hits | HybridHits, *, brief: bool = False) -> None:
+    def hits(self, hits: Hits | HybridHits) -> None:
         """Print ranked hits with citation, heading trail or speaker, score and snippet."""
-        put = self.brief if brief else self.line
         # a hit by words and vectors has what a hit has
         ranked: Sequence[Any] = hits
         for rank, hit in enumerate(ranked, 1):
@@ -199,14 +184,14 @@ class Printer:
                 self.turn(rank, hit)
                 continue
             where = " › ".join(hit.heading) or speaker_and_time(hit.role, hit.name, hit.time)
-            put(
+            self.brief(
                 (f"{rank:>2} ", "dim"),
                 (hit.citation, "cyan"),
                 (ARCHIVED * hit.archived, "dim"),
                 f"  {where}" if where else "",
-                (f"  {hit.score:.2f}", "dim"),
+                end=f"{hit.score:.2f}",
             )
-            put("   ", *marked(hit.snippet, hit.highlights))
+            self.brief("   ", *marked(hit.snippet, hit.highlights))
         if hits.freshness != "fresh":
             self.warn(f"these results are {hits.freshness}")
         for note in hits.notes:
@@ -217,10 +202,14 @@ class Printer:
         # the date is the beginning of a stamp; other times are words
         when = (hit.time or "").partition("T")[0]
         session = hit.title or hit.session or hit.path.rpartition("/")[0]
-        where = " · ".join(part for part in (when, hit.project, session) if part)
-        self.brief((f"{rank:>2} ", "dim"), where, (f"  {hit.score:.2f}", "dim"))
-        if hit.prompt and hit.prompt != hit.text:
-            self.brief("   ", (f"> {' '.join(hit.prompt.split())}", "green"))
+        prompt = " ".join((hit.prompt or "").split())
+        known = [part for part in (when, hit.project) if part]
+        # a host may give none, and then the first prompt is the title, which stands below
+        if not known or not prompt.startswith(session.removesuffix("…")):
+            known.append(session)
+        self.brief((f"{rank:>2} ", "dim"), " · ".join(known), end=f"{hit.score:.2f}")
+        if prompt and hit.prompt != hit.text:
+            self.brief("   ", (f"> {prompt}", "green"))
         self.line("   ", *marked(hit.snippet, hit.highlights))
         self.line("   ", (hit.citation, "cyan"), (ARCHIVED * hit.archived, "dim"))
 
@@ -261,15 +250,15 @@ class Printer:
                 f"  {entry.summary}" if entry.summary else "",
             )
 
-    def messages(self, messages: Iterable[Message]) -> None:
-        """Print messages with their citation, who said them and when."""
-        for message in messages:
+    def messages(self, messages: Sequence[Message], transcript: Transcript) -> None:
+        """Print messages of a transcript with their citation, who said them and when."""
+        for message, record in zip(messages, transcript.records(messages), strict=True):
             who = speaker_and_time(message.role, message.name, message.time)
             self.line((f"{message.path}#L{message.line}", "cyan"), f"  {who}")
             if message.text:
                 self.text(message.text)
             if message.tools:
-                self.text(f"[tools] {message.tools}")
+                self.text(f"[{kind_of_rest(record)}] {message.tools}")
 
     def written(self, written: Written, verb: str) -> None:
         """Say what a write did and where the old text lies."""
@@ -302,6 +291,12 @@ class Printer:
 
     def sessions_imported(self, report: ImportReport) -> None:
         """Say what an import of sessions brought, and what was left out and why."""
+        if not (report.sources or report.unchanged):
+            from commonplace.cli.options import PLACES
+
+            self.warn(f"no sessions of agents found; looked for {', '.join(PLACES.values())}")
+            self.warn(f"name a folder or files to import; {KNOWN_FORMATS}")
+            return
         self._sources_skipped(report)
         for source in report.sources:
             if source.outcome != "skipped" or source.cut_off or source.bad_rows:
@@ -319,8 +314,6 @@ class Printer:
             f"{report.new:,} new, {report.grown:,} grown, {report.unchanged:,} unchanged, "
             f"{report.skipped:,} skipped; {counted(report.messages, 'message')}"
         )
-        if not (report.sources or report.unchanged):
-            self.warn("there is no session in the places where hosts keep them; name a folder")
 
     def _sources_skipped(self, report: ImportReport) -> None:
         skipped = [source for source in report.sources if source.outcome == "skipped"]
@@ -471,3 +464,27 @@ def speaker_and_time(role: str | None, name: str | None, time: str | None) -> st
     """
     who = " ".join(part for part in (role, name) if part)
     return " · ".join(part for part in (who, time) if part)
+
+
+# Types of blocks of content
+TEXTS = {"text", "input_text", "output_text", "refusal"}
+THINKING = {"thinking", "reasoning"}
+
+
+def kind_of_rest(record: Mapping[str, Any]) -> str:
+    """Return what stands beside the text of a message: `tools`, or what the model thought.
+
+    >>> kind_of_rest({"content": [{"type": "thinking", "thinking": "Tea?"}]})
+    'thinking'
+    >>> kind_of_rest({"content": [{"type": "thinking"}, {"type": "text"}, {"type": "tool_use"}]})
+    'thinking, tools'
+    """
+    # a file of a host has messages in an envelope
+    parts = (record.get("message"), record.get("payload"))
+    body = next((part for part in parts if isinstance(part, dict)), record)
+    content = body.get("content")
+    blocks = content if isinstance(content, list) else [body]
+    kinds = {str(one.get("type", "text")) for one in blocks if isinstance(one, dict)} - TEXTS
+    if not kinds & THINKING:
+        return "tools"
+    return "thinking, tools" if kinds - THINKING else "thinking"

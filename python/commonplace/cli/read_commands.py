@@ -73,6 +73,10 @@ def search(
             emit(answer | {"freshness": hits.freshness, "notes": hits.notes})
         else:
             printer().hits(hits)
+        for path, *_ in wanted.exclude or ():
+            # of an id that is none the notes tell
+            if "/" in path and not store.holds(path):
+                print_message(f"nothing is left out: no file is at or below {path}")
         if not hits:
             nothing(store, wanted, hits.notes)
     return FOUND if hits else NOTHING
@@ -181,13 +185,14 @@ def read(opening: RootOptions, where: str, lines: str | None, *, as_json: bool) 
         if not path.endswith((".md", ".jsonl")) and (session := store.find_session(path)):
             path = session.path
         if path.endswith(".jsonl") and first and last:
-            found = store.transcript(path).messages(first, last + 1 - first)
+            transcript = store.transcript(path)
+            found = transcript.messages(first, last + 1 - first)
             # where a line is no message, later ones come up for it
             messages = [message for message in found if message.line <= last]
             if as_json:
                 emit({"path": path, "messages": [record(message) for message in messages]})
             else:
-                printer().messages(messages)
+                printer().messages(messages, transcript)
             if not messages:
                 print_message(f"there is no message at {where}")
             return FOUND if messages else NOTHING
@@ -305,6 +310,9 @@ def eval_(
     with shown.progress_counter() as bar:
         scores = evaluate(files, unit=unit, longmemeval=longmemeval or (), run=run, progress=bar)
     emit([score.as_dict() for score in scores]) if as_json else shown.scores(scores)
+    for score in scores:
+        if unit != "message" and not score.in_units:
+            shown.warn(f"{score.set} has no {unit}s: each of its documents is an answer by itself")
     return FOUND
 
 

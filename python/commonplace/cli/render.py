@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,14 +24,24 @@ from rich.text import Text
 
 from commonplace.cli.folding import folded
 from commonplace.cli.pager import pager
-from commonplace.cli.printer import Part, Printer, clean, one_line
+from commonplace.cli.printer import (
+    MOST_NAMED,
+    Part,
+    Printer,
+    clean,
+    counted,
+    kind_of_rest,
+    one_line,
+)
 from commonplace.cli.session_view import heading, message_heading, preview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from commonplace._core import Message, Session
     from commonplace.evaluation import Scores
+    from commonplace.transcript import Transcript
 
 UNBROKEN = 100_000
 # What begins an item of a list
@@ -147,13 +158,20 @@ class Screen(Printer):
                 self.out.file = terminal
 
     def session(
-        self, session: Session, messages: Iterable[tuple[int, Message]], *, unfolded: bool
+        self,
+        session: Session,
+        transcript: Transcript,
+        copies: Sequence[str],
+        messages: Iterable[tuple[int, Message]],
+        *,
+        unfolded: bool,
     ) -> None:
-        """Print messages with the numbers of their turns."""
+        """Print messages with the numbers of their turns, below what is known of their session."""
         with self.paged():
             title, known = heading(session)
             self.line((title, "bold"))
             self.line((known, "dim"))
+            self._copies(session, copies)
             last = 0
             for turn, message in messages:
                 if message.text.strip():
@@ -162,25 +180,37 @@ class Screen(Printer):
                     self.markdown(message.text)
                     last = turn
                 if message.tools.strip():
-                    self._tools(message, unfolded=unfolded)
+                    (record,) = transcript.records([message])
+                    self._rest(message, record, unfolded=unfolded)
 
-    def _tools(self, message: Message, *, unfolded: bool) -> None:
+    def _copies(self, session: Session, copies: Sequence[str]) -> None:
+        """Say how to read what a session begins with, or holds, and another one has."""
+        if copies:
+            many = counted(session.copies, "message")
+            self.line((f"also {many} of another session:", "dim"))
+        for citation in copies[:MOST_NAMED]:
+            self.line(f"  commonplace show {shlex.quote(citation)}")
+        if len(copies) > MOST_NAMED:
+            self.line((f"  and {len(copies) - MOST_NAMED} more; --json names them", "dim"))
+
+    def _rest(self, message: Message, record: Mapping[str, Any], *, unfolded: bool) -> None:
+        """Print what went into and came out of tools, and what the model thought."""
+        kind = kind_of_rest(record)
         if unfolded:
             who = message.name or message.role
-            self.line((f"[tools] {who}  L{message.line}", "dim"))
+            self.line((f"[{kind}] {who}  L{message.line}", "dim"))
             self.put(Text(clean(message.tools.rstrip()), style="dim"))
         else:
-            self.brief((f"  [tools] {preview(message.tools)}", "dim"), end=f"L{message.line}")
+            self.brief((f"  [{kind}] {preview(message.tools)}", "dim"), end=f"L{message.line}")
 
     def markdown(self, text: str) -> None:
         """Print Markdown: rendered on a terminal, as it is elsewhere."""
         if not self.out.is_terminal:
             self.text(text)
             return
-        from rich.markdown import Markdown
+        from commonplace.cli.terminal_markdown import TerminalMarkdown
 
-        width = min(self.out.width, READABLE)
-        self.out.print(Markdown(clean(text), hyperlinks=False), width=width)
+        self.out.print(TerminalMarkdown(clean(text)), width=min(self.out.width, READABLE))
 
     def scores(self, scores: Sequence[Scores]) -> None:
         """Print the metrics of labelled sets as one table; shares as points of 100."""

@@ -78,7 +78,7 @@ def show(
 
     from commonplace.citation import located
     from commonplace.cli.printer import counted
-    from commonplace.cli.session_view import numbered, turn_of
+    from commonplace.cli.session_view import copied, numbered, turn_of
 
     name, first_line, last_line = located(session)
     with opened(opening) as store:
@@ -95,16 +95,16 @@ def show(
                 print_message(f"there is no line {first_line} in {found.path}")
                 return NOTHING
             wanted = range(turn_of(first_line, starts), turn_of(last_line, starts) + 1)
+        copies = [*copied(store.read(found.path))] if found.copies else []
         messages = (one for one in numbered(transcript, starts) if one[0] in wanted)
         if as_json:
-            shown = [{"turn": number, **record(message)} for number, message in messages]
-            emit({"session": record(found), "messages": shown})
-            return FOUND if shown else NOTHING
+            rows = [{"turn": number, **record(message)} for number, message in messages]
+            emit({"session": record(found), "copies": copies, "messages": rows})
+            return FOUND if rows else NOTHING
         # read before the pager opens: it may end before anything of it is shown
         first = next(messages, None)
-        screen().session(
-            found, messages if first is None else chain((first,), messages), unfolded=tools
-        )
+        shown = messages if first is None else chain((first,), messages)
+        screen().session(found, transcript, copies, shown, unfolded=tools)
         return NOTHING if first is None else FOUND
 
 

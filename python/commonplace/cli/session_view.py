@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from bisect import bisect_right
 from itertools import islice
 
-from commonplace.cli.printer import clean, counted, size, speaker_and_time
+from commonplace.byte_sizes import size
+from commonplace.cli.printer import clean, counted, speaker_and_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from commonplace._core import Message, Session
     from commonplace.cli.printer import Part
@@ -32,8 +34,10 @@ def session_rows(sessions: Sequence[Session], width: int | None) -> Iterator[tup
     wide = width is None or width >= WIDE
     form = "%Y-%m-%d %H:%M" if wide else "%Y-%m-%d"
     gap = "  " if wide else " "
-    shown = {session.id for session in sessions}
-    rows = [_cells(session, form, shown) for session in sessions]
+    hosts: dict[str, set[str]] = {}
+    for session in sessions:
+        hosts.setdefault(session.id, set()).add(session.host)
+    rows = [_cells(session, form, hosts) for session in sessions]
     if width is not None:
         heads = HEADINGS if wide else ("last", "session", "project", "msgs", "size", "title")
         rows.insert(0, heads)
@@ -54,16 +58,20 @@ def session_rows(sessions: Sequence[Session], width: int | None) -> Iterator[tup
             yield ("    ", title)
 
 
-def _cells(session: Session, form: str, shown: set[str]) -> tuple[str, ...]:
+def _cells(session: Session, form: str, hosts: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Return what stands in each column; `hosts` has those of each id that is shown."""
     last = session.ended or session.started or session.modified
-    mark = "└ " if session.parent in shown else ""
+    mark = "└ " if session.parent in hosts else ""
+    # no beginning of an id tells apart those to which two hosts gave the same
+    if len(hosts[session.id]) > 1:
+        mark += f"{session.host or 'unknown host'} · "
     return (
         time.strftime(form, time.localtime(last)),
         clean(session.short_id),
         clean(session.project),
         f"{session.messages:,}",
         size(session.size),
-        mark + clean(session.title or "(no title)"),
+        clean(mark + (session.title or "(no title)")),
     )
 
 
@@ -106,6 +114,24 @@ def heading(session: Session) -> tuple[str, str]:
         session.path,
     ]
     return session.title or "(no title)", " · ".join(part for part in known if part)
+
+
+def copied(text: str) -> Iterator[str]:
+    """Yield the citations of the messages that a transcript points to, and does not hold itself.
+
+    >>> [*copied('{"type": "copy", "of": "a/messages.jsonl#L2-L3", "count": 2}')]
+    ['a/messages.jsonl#L2-L3']
+    """
+    import orjson
+
+    for line in text.split("\n"):
+        # most lines are long, and messages
+        if '"copy"' not in line:
+            continue
+        with contextlib.suppress(orjson.JSONDecodeError):
+            record = orjson.loads(line)
+            if isinstance(record, dict) and record.get("type") == "copy":
+                yield str(record.get("of"))
 
 
 def numbered(messages: Iterable[Message], starts: Sequence[int]) -> Iterator[tuple[int, Message]]:

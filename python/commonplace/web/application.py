@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from commonplace.byte_sizes import size
 from commonplace.web import (
     health_page,
     log_page,
@@ -24,7 +25,7 @@ from commonplace.web import (
     sessions_page,
 )
 from commonplace.web.citations import citation_address
-from commonplace.web.formats import day, size, title_text, when
+from commonplace.web.formats import day, title_text, when
 from commonplace.web.highlights import marked
 from commonplace.web.markdown import rendered
 from commonplace.web.memory_folders import folder_chips, memory_address

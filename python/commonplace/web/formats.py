@@ -1,4 +1,4 @@
-"""Sizes, times and titles as a page shows them."""
+"""Times and titles as a page shows them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,6 @@ import time
 
 TITLE = 100
 """Characters at which the store cuts a prompt that stands for a title."""
-
-
-def size(count: int) -> str:
-    """Return bytes as a person reads them.
-
-    >>> size(980), size(1_500_000)
-    ('980 B', '1.5 MB')
-    """
-    amount = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000 or unit == "GB":
-            break
-        amount /= 1000
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
 
 
 def when(seconds: float | None) -> str:

@@ -6,6 +6,7 @@ import difflib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
+from commonplace.byte_sizes import size
 from commonplace.errors import CommonplaceError, NotFound
 from commonplace.memories.facts_and_episodes.timeline import episodes as episodes_of
 from commonplace.memories.facts_and_episodes.timeline import months
@@ -17,7 +18,6 @@ from commonplace.memories.overview_and_detail.folder import WORKING_MEMORY, fold
 from commonplace.memories.world_and_agents.listing import agents as agents_of
 from commonplace.memories.world_and_agents.listing import diary, world
 from commonplace.web.chips import chips
-from commonplace.web.formats import size
 from commonplace.web.memory_folders import chosen_folder
 from commonplace.web.page import Page, page_route
 from commonplace.web.paging import after, part

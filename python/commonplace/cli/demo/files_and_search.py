@@ -61,7 +61,7 @@ def ask(runner: DemoRunner, question: str, limit: int = 3) -> None:
     """Search and print the best hits."""
     runner.screen.line(("? ", "bold"), (question, "bold"))
     hits = runner.timed("answered", lambda: runner.store.search(question, limit))
-    runner.screen.hits(hits, brief=True)
+    runner.screen.hits(hits)
 
 
 def why(runner: DemoRunner, question: str) -> None:
