@@ -57,18 +57,32 @@ class ArchiveQueries:
             self._languages_of = self._index.version
         return self._languages
 
-    def counts(self, names: QueryNames) -> dict[str, int]:
-        """Return the number of documents with each name of a query, and with each pattern."""
+    def counts(self, names: QueryNames, fields: Mapping[str, int]) -> dict[str, int]:
+        """Return the number of documents with each name of a query, and with each pattern.
+
+        Args:
+            names: Those of the query.
+            fields: How many documents have each field.
+        """
         index = self._index
         counts = {name: index.count(name) for name in names.names}
-        for name, kind, typos, terms in names.patterns:
+        counts |= {"~" + name: 0 for name, *_ in names.patterns}
+        for name, kind, typos, terms in _patterns(names, fields):
             counted = _field_names(name, terms) if kind == "field" else terms
-            expanded = self._expanded(kind, typos, counted)
-            counts["~" + name] = index.count_found(index.union(expanded)) if expanded else 0
+            if expanded := self._expanded(kind, typos, counted):
+                counts["~" + name] = index.count_found(index.union(expanded))
         return counts
 
-    def weights(self, names: QueryNames, stats: CollectionStats) -> dict[str, float]:
-        """Return the names of rows that a query asks for, with their weights."""
+    def weights(
+        self, names: QueryNames, stats: CollectionStats, fields: Mapping[str, int]
+    ) -> dict[str, float]:
+        """Return the names of rows that a query asks for, with their weights.
+
+        Args:
+            names: Those of the query.
+            stats: The statistics to weight by.
+            fields: How many documents have each field.
+        """
         weights: dict[str, float] = {}
 
         def add(name: str, weight: float) -> None:
@@ -83,7 +97,7 @@ class ArchiveQueries:
             for own in both:
                 for row_name in archive_row_names(own):
                     add(row_name, weight)
-        for name, kind, typos, terms in names.patterns:
+        for name, kind, typos, terms in _patterns(names, fields):
             for own in self._expanded(kind, typos, terms):
                 add(own, weighted.get("~" + name, 1.0))
         return {name: weight for name, weight in weights.items() if self._index.count_rows(name)}
@@ -249,6 +263,18 @@ def _merged(
         if score > least and (at.segment_ord, at.doc) not in known
     ]
     return sorted([*best, *new], key=lambda one: -one[0])[:most] if new else best
+
+
+def _patterns(
+    names: QueryNames, fields: Mapping[str, int]
+) -> Iterator[tuple[str, str, int, list[str]]]:
+    """Yield the patterns of a query, without those for a field that no document has: as its path,
+    which a message has not.
+    """
+    for pattern in names.patterns:
+        name, kind, *_ = pattern
+        if kind != "field" or fields.get(name.partition(":")[0]):
+            yield pattern
 
 
 def _field_names(pattern: str, terms: list[str]) -> list[str]:
