@@ -389,3 +389,16 @@ def test_the_engine_is_small_to_look_at(memory: Path) -> None:
         began = time.perf_counter()
         engine.refresh()
         assert time.perf_counter() - began < 5
+
+
+def test_a_phrase_that_only_the_archive_holds_is_not_said_to_be_missed(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old"])
+        for archive in ("yes", "only"):
+            hits = store.search('"the old kettle"', archive=archive)
+            assert [hit.path for hit in hits] == [OLD]
+            assert (hits.notes, hits.phrase_missed) == ([], False)
+            missed = store.search('"kettle tea"', archive=archive)
+            assert OLD in {hit.path for hit in missed}
+            assert missed.phrase_missed
+            assert len(missed.notes) == 1

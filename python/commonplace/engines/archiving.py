@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # The file that says which rule was applied last, and when; and how long that suffices: an hour less
 # than a day, so that an import each day finds it due
 RULE, RULE_SECONDS = "rule", 23 * 3600
+# A query without a phrase, for the notes about the files in memory
+NO_PHRASE = "x"
 # Bytes of text after which what was added so far is committed
 BATCH = 1 << 30
 
@@ -114,15 +116,12 @@ class Archive:
                     fallback=fallback,
                 )
 
-            found = archived(fallback=only)
-            nothing = core.search(query, 0, filter, unit, stats)
-            if only:
-                return nothing.with_archived(found, limit)
-            own = core.search(query, limit, filter, unit, stats)
-            if own.phrase_missed:
+            found = archived(fallback=False)
+            own = core.search(query, 0 if only else limit, filter, unit, stats)
+            if own.phrase_missed and found:
                 # a phrase that one of the two holds is not looked for as words in the other
-                if found:
-                    return nothing.with_archived(found, limit)
+                own = core.search(NO_PHRASE, 0, resolved, unit)
+            elif own.phrase_missed:
                 found = archived(fallback=True)
             return own.with_archived(found, limit)
 
