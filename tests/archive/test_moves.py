@@ -402,3 +402,24 @@ def test_a_phrase_that_only_the_archive_holds_is_not_said_to_be_missed(memory: P
             assert OLD in {hit.path for hit in missed}
             assert missed.phrase_missed
             assert len(missed.notes) == 1
+
+
+def test_a_query_names_an_archived_session_by_its_id(memory: Path) -> None:
+    at = memory / "sessions/p/unnamed/messages.jsonl"
+    at.parent.mkdir()
+    at.write_text('{"role": "user", "content": "A kettle without a session."}\n')
+    with commonplace.open(memory) as store:
+        queries = ("session:unnamed kettle", "session:old kettle", "session:nobody kettle")
+        filters: list[dict[str, str]] = [{}, {"session": "old"}, {"prefix": "sessions/p"}]
+        before = [found_of(store, query, fields) for query in queries for fields in filters]
+        assert before[0][0] == ["sessions/p/unnamed/messages.jsonl#L1"]
+        store.archive(sessions=["unnamed", "old"])
+        assert before == [found_of(store, query, fields) for query in queries for fields in filters]
+
+
+def found_of(
+    store: commonplace.Store, query: str, fields: dict[str, str]
+) -> tuple[list[str], list[str]]:
+    """Return citations and notes."""
+    hits = store.search(query, **fields)  # type: ignore[call-overload]
+    return [hit.citation for hit in hits], hits.notes

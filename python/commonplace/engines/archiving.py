@@ -101,7 +101,7 @@ class Archive:
                 raise advised from error
             # after those of the archive, from which files may have come back
             stats = core.collection_stats(query).merged(archived_stats)
-            resolved = core.resolved_filter(filter)
+            resolved = self._resolved(names, filter)
 
             def archived(*, fallback: bool) -> Hits:
                 return search(
@@ -124,6 +124,22 @@ class Archive:
             elif own.phrase_missed:
                 found = archived(fallback=True)
             return own.with_archived(found, limit)
+
+    def _resolved(self, names: QueryNames, filter: SearchFilter) -> SearchFilter:
+        """Return a filter with that of the query, and with the transcripts of its session."""
+        core = self._store._core  # noqa: SLF001
+        resolved = core.resolved_filter(filter)
+        asked = names.restricted(resolved)
+        if isinstance(asked, str):
+            # the search says why nothing passes both
+            return resolved
+        try:
+            asked = core.resolved_filter(asked)
+        except QueryError:
+            # several sessions are called so: the index of the store says it in a note
+            return resolved
+        # the engine reads the session in the query once more: there only a full id is one
+        return resolved if isinstance(names.restricted(asked), str) else asked
 
     def move(
         self,
