@@ -144,6 +144,7 @@ def test_the_command_line_applies_and_shows_the_rule(
     assert f"{OLD} archived: 1 transcript" in said_by(capsys)
     assert cli.run([*command, "status"]) == 0
     said = said_by(capsys)
+    assert "transcripts 1 in memory with 1 message" in said
     assert "archived 1 transcript with 1 message" in said
     assert "archive rule older = 90d; over = 2,147,483,648 bytes" in said
     assert cli.run([*command, "status", "--json"]) == 0
