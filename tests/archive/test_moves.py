@@ -275,6 +275,10 @@ def test_archived_sessions_come_back(memory: Path, capsys: pytest.CaptureFixture
     assert "rebuilt: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore", "--older", "1d"]) == 2
     assert cli.run([*root, "--rebuild", "--session", "new"]) == 2
+    assert cli.run([*root, "--rebuild", "--dry-run"]) == 2
+    assert "--rebuild goes with no other option" in capsys.readouterr().err
+    assert cli.run([*root, "--restore", "--dry-run"]) == 0
+    assert "to restore: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore", "--session", "new"]) == 0
     assert "restored: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore"]) == 1

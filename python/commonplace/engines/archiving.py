@@ -182,18 +182,18 @@ class Archive:
         except NotFound:
             return True
 
-    def restore(self, sessions: Sequence[str] = ()) -> Archived:
+    def restore(self, sessions: Sequence[str] = (), *, dry_run: bool = False) -> Archived:
         """Bring sessions back to the index of the store; all of them if none is named."""
         with self._lock:
             named = {self._store.session(name).path for name in sessions}
             archived = self._store._core.archived_files()  # noqa: SLF001
             files = [one for one in archived if not named or one[0] in named]
-            if files:
+            if files and not dry_run:
                 engine = self._open()
                 for path, *_ in files:
                     engine.remove(path)
                 engine.commit()
-            return self._done(files)
+            return self._done(files, moved=not dry_run)
 
     def rebuild(self) -> Archived:
         """Make the index of the archive again from the files."""
@@ -202,11 +202,11 @@ class Archive:
                 self._open().rebuild()
             return self._done(self._store._core.archived_files())  # noqa: SLF001
 
-    def _done(self, files: Sequence[tuple[str, int, int]]) -> Archived:
-        """Return what was done to these files: path, number and messages of each."""
+    def _done(self, files: Sequence[tuple[str, int, int]], *, moved: bool = True) -> Archived:
+        """Return what was done to these files, or would be: path, number and messages of each."""
         paths = [path for path, _, _ in files]
         size = sum(self._store._core.stamp(path)[1] for path in paths)  # noqa: SLF001
-        return Archived(paths, sum(count for *_, count in files), size, moved=bool(paths))
+        return Archived(paths, sum(count for *_, count in files), size, moved=moved and bool(paths))
 
     def _open(self) -> ArchiveEngine:
         if self._engine is None:
