@@ -75,6 +75,9 @@ def test_where_to_look(memory: Path) -> None:
         assert "scores" in store.explain("kettle", f"{NEW}#L2")
         with pytest.raises(QueryError, match="in the archive"):
             store.explain("kettle", f"{OLD}#L2")
+        with pytest.raises(QueryError, match="commonplace archive --restore --session"):
+            store.explain("kettle", f"{OLD}#L2")
+        assert store.restore_archived([OLD], dry_run=True).sessions == [OLD]
         with pytest.raises(QueryError, match="no section or message"):
             store.explain("kettle", f"{NEW}#L9")
 
