@@ -173,6 +173,17 @@ def test_filters(stores: tuple[Store, Store], new_engine: Callable[[Store], Engi
             agree(stores[0], engine, query, **fields)
 
 
+@pytest.mark.parametrize("query", ["path:tea kettle", "keywords:tea kettle", "tea path:river"])
+def test_fields_that_no_message_has(
+    stores: tuple[Store, Store], new_engine: Callable[[Store], Engine], query: str
+) -> None:
+    engine = new_engine(stores[1])
+    for path in ("a/messages.jsonl", "b/messages.jsonl"):
+        put(stores, engine, path, SAMPLE[path])
+    engine.commit()
+    agree(stores[0], engine, query)
+
+
 def test_changes_and_removals(
     stores: tuple[Store, Store], new_engine: Callable[[Store], Engine]
 ) -> None:

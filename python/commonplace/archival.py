@@ -111,11 +111,12 @@ class Archival(Erasure):
         is_due = bool(rule) and self._made_archive().is_due(rule)
         return self._made_archive().by_rule(rule) if is_due else None
 
-    def restore_archived(self, sessions: Sequence[str] = ()) -> Archived:
+    def restore_archived(self, sessions: Sequence[str] = (), *, dry_run: bool = False) -> Archived:
         r"""Index archived transcripts in memory again; the opposite of `archive`.
 
         Args:
             sessions: These, named as for `find_session`; default: all.
+            dry_run: Change nothing, and return what would be restored.
 
         Raises:
             CommonplaceError: tantivy is not installed (`pip install 'commonplace[archive]'`).
@@ -131,7 +132,7 @@ class Archival(Erasure):
         >>> [hit.archived for hit in store.search("tea")]
         [False]
         """
-        return self._made_archive().restore(sessions)
+        return self._made_archive().restore(sessions, dry_run=dry_run)
 
     def rebuild_archive(self) -> Archived:
         """Make the index of the archive again from the transcripts; return which these are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,6 +21,8 @@ NAME = "settings.toml"
 WHERE = f".commonplace/{NAME}"
 LONGEST = 16 << 10
 """Bytes of the file."""
+# 2GB, 2gib, 2G, 2 B, 2
+_BYTE_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(?:([kmgt])i?)?b?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +116,10 @@ def byte_size(text: str) -> int:
     >>> byte_size("2GB"), byte_size("500 kb"), byte_size("12")
     (2147483648, 512000, 12)
     """
-    units = {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "b": 1}
-    number = text.strip().lower()
-    unit = next((unit for unit in units if number.endswith(unit)), "")
-    try:
-        value = float(number.removesuffix(unit)) * units.get(unit, 1)
-    except ValueError:
-        value = -1.0
-    if 0 <= value < 2**63:
-        return int(value)
+    if size := _BYTE_SIZE.fullmatch(text.strip()):
+        value = float(size[1]) * 1024 ** " kmgt".index((size[2] or " ").lower())
+        if value < 2**63:
+            return int(value)
     raise ValueError(f"{text!r:.40} is no size such as 2GB or 500MB")
 
 

@@ -425,8 +425,10 @@ class Store(Archival):
             path = citation.partition("#")[0]
             if not any(path == one for one, _, _ in self._core.archived_files()):
                 raise
-            why = "is in the archive, and only what is in memory is explained"
-            raise QueryError(f'"{citation}" {why}') from error
+            why = "is in the archive, and only what is in memory is explained; bring it back with"
+            call = f'restore_archived(["{path}"])'
+            command = f'commonplace archive --restore --session "{path}"'
+            raise QueryError(f'"{citation}" {why} {call} or {command}') from error
 
     def grep(
         self,

@@ -10,12 +10,13 @@ from commonplace.errors import InvalidArgument
 
 When = datetime | date | str | float
 
-KNOWN = "2026-02-01, 2026-02-01T10:30, today, yesterday, this week, last month, 12h, 3d or 2w"
+KNOWN = "2026-02-01, 2026-02-01T10:30, today, yesterday, this week, last month, 12h, 3d, 2w or 1y"
 
 _SPAN = re.compile(
-    r"(\d{1,6}) ?(?:(min|minutes?)|(h|hours?)|(d|days?)|(w|weeks?))(?: ago)?", re.IGNORECASE
+    r"(\d{1,6}) ?(?:(min|minutes?)|(h|hours?)|(d|days?)|(w|weeks?)|(y|years?))(?: ago)?",
+    re.IGNORECASE,
 )
-_SPAN_SECONDS = (60, 3600, 86_400, 7 * 86_400)
+_SPAN_SECONDS = (60, 3600, 86_400, 7 * 86_400, 365 * 86_400)
 
 
 def seconds(moment: When | None) -> float | None:
@@ -25,7 +26,7 @@ def seconds(moment: When | None) -> float | None:
         moment: A datetime, a date (its first instant), seconds since 1970, or text: ISO 8601, or
             `now`, `today`, `yesterday`, `this` or `last` with `week`, `month` or `year` (the first
             instant of these days where this machine is), or how long ago, as `30min`, `12h`,
-            `3d`, `2w` or `3 days ago`.
+            `3d`, `2w`, `1y` (365 days) or `3 days ago`.
 
     Raises:
         InvalidArgument: The text is none of these, or it is of another type.

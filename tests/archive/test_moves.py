@@ -75,6 +75,9 @@ def test_where_to_look(memory: Path) -> None:
         assert "scores" in store.explain("kettle", f"{NEW}#L2")
         with pytest.raises(QueryError, match="in the archive"):
             store.explain("kettle", f"{OLD}#L2")
+        with pytest.raises(QueryError, match="commonplace archive --restore --session"):
+            store.explain("kettle", f"{OLD}#L2")
+        assert store.restore_archived([OLD], dry_run=True).sessions == [OLD]
         with pytest.raises(QueryError, match="no section or message"):
             store.explain("kettle", f"{NEW}#L9")
 
@@ -275,6 +278,10 @@ def test_archived_sessions_come_back(memory: Path, capsys: pytest.CaptureFixture
     assert "rebuilt: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore", "--older", "1d"]) == 2
     assert cli.run([*root, "--rebuild", "--session", "new"]) == 2
+    assert cli.run([*root, "--rebuild", "--dry-run"]) == 2
+    assert "--rebuild goes with no other option" in capsys.readouterr().err
+    assert cli.run([*root, "--restore", "--dry-run"]) == 0
+    assert "to restore: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore", "--session", "new"]) == 0
     assert "restored: 1 transcript with 3 messages" in capsys.readouterr().out
     assert cli.run([*root, "--restore"]) == 1
@@ -389,3 +396,37 @@ def test_the_engine_is_small_to_look_at(memory: Path) -> None:
         began = time.perf_counter()
         engine.refresh()
         assert time.perf_counter() - began < 5
+
+
+def test_a_phrase_that_only_the_archive_holds_is_not_said_to_be_missed(memory: Path) -> None:
+    with commonplace.open(memory) as store:
+        store.archive(sessions=["old"])
+        for archive in ("yes", "only"):
+            hits = store.search('"the old kettle"', archive=archive)
+            assert [hit.path for hit in hits] == [OLD]
+            assert (hits.notes, hits.phrase_missed) == ([], False)
+            missed = store.search('"kettle tea"', archive=archive)
+            assert OLD in {hit.path for hit in missed}
+            assert missed.phrase_missed
+            assert len(missed.notes) == 1
+
+
+def test_a_query_names_an_archived_session_by_its_id(memory: Path) -> None:
+    at = memory / "sessions/p/unnamed/messages.jsonl"
+    at.parent.mkdir()
+    at.write_text('{"role": "user", "content": "A kettle without a session."}\n')
+    with commonplace.open(memory) as store:
+        queries = ("session:unnamed kettle", "session:old kettle", "session:nobody kettle")
+        filters: list[dict[str, str]] = [{}, {"session": "old"}, {"prefix": "sessions/p"}]
+        before = [found_of(store, query, fields) for query in queries for fields in filters]
+        assert before[0][0] == ["sessions/p/unnamed/messages.jsonl#L1"]
+        store.archive(sessions=["unnamed", "old"])
+        assert before == [found_of(store, query, fields) for query in queries for fields in filters]
+
+
+def found_of(
+    store: commonplace.Store, query: str, fields: dict[str, str]
+) -> tuple[list[str], list[str]]:
+    """Return citations and notes."""
+    hits = store.search(query, **fields)  # type: ignore[call-overload]
+    return [hit.citation for hit in hits], hits.notes

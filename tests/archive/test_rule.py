@@ -12,7 +12,7 @@ import pytest
 import commonplace
 from commonplace import cli
 from commonplace.errors import FormatError, QueryError
-from commonplace.settings import LONGEST, ArchiveRule, settings_of
+from commonplace.settings import LONGEST, ArchiveRule, byte_size, settings_of
 
 OLD, NEW = "sessions/p/2025-01-01-old/messages.jsonl", "sessions/p/2099-01-01-new/messages.jsonl"
 
@@ -144,6 +144,7 @@ def test_the_command_line_applies_and_shows_the_rule(
     assert f"{OLD} archived: 1 transcript" in said_by(capsys)
     assert cli.run([*command, "status"]) == 0
     said = said_by(capsys)
+    assert "transcripts 1 in memory with 1 message" in said
     assert "archived 1 transcript with 1 message" in said
     assert "archive rule older = 90d; over = 2,147,483,648 bytes" in said
     assert cli.run([*command, "status", "--json"]) == 0
@@ -207,3 +208,30 @@ def test_a_session_of_the_rule_that_is_not_there_is_named(memory: Path) -> None:
         with pytest.raises(QueryError, match=r"settings\.toml, \[archive\] sessions: .*nowhere"):
             store.archive_by_rule()
         assert store.status().archived == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2TB", 2 << 40), ("2gib", 2 << 30), ("1.5 G", 3 << 29), ("2k", 2048), ("2B", 2), ("0", 0)],
+)
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert byte_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["2PB", "-1", "", "GB", "nan", "1e3", "9999999999TB", "2 ib x"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no size such as"):
+        byte_size(text)
+
+
+def test_a_bare_small_number_is_no_size_on_the_command_line(
+    memory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--root", str(memory), "archive", "--dry-run"]
+    assert cli.run([*command, "--over", "2"]) == 2
+    assert "2 alone is 2 bytes; write 2GB, 2MB or 2B" in capsys.readouterr().err
+    assert cli.run([*command, "--over", "2B"]) == 0
+    assert cli.run([*command, "--over", "0"]) == 0
+    capsys.readouterr()
+    assert cli.run([*command, "--older", "1y"]) == 0
+    assert f"{OLD} to archive: 1 transcript" in said_by(capsys)

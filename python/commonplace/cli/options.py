@@ -50,11 +50,18 @@ def excluded(text: str) -> tuple[str, int, int]:
     return path, first or 1, last or 2**63 - 1
 
 
+FEWEST_BYTES = 1024
+"""Bytes below which a number without a unit is taken for a mistake."""
+
+
 def byte_size(text: str) -> int:
     """Return a number of bytes given on the command line."""
     from commonplace.settings import byte_size as parsed
 
-    return parsed(text)
+    size = parsed(text)
+    if text.strip() == str(size) and 0 < size < FEWEST_BYTES:
+        raise ValueError(f"{size} alone is {size} bytes; write {size}GB, {size}MB or {size}B")
+    return size
 
 
 # The shell functions that complete a path, a session and a project (`commonplace.cli.completion`)

@@ -390,9 +390,10 @@ class Printer:
         """Print the state of a store, and which sessions are archived by rule."""
         self.line("root          ", (status.root, "cyan"))
         self.line(f"notes         {status.notes:,} with {counted(status.sections, 'section')}")
-        self.line(
-            f"transcripts   {status.transcripts:,} with {counted(status.messages, 'message')}"
-        )
+        in_memory = status.transcripts - status.archived
+        where = " in memory" if status.archived else ""
+        messages = counted(status.messages, "message")
+        self.line(f"transcripts   {in_memory:,}{where} with {messages}")
         for what, count, where in (
             ("of tools only", status.tool_messages, " more, found with --tools"),
             ("copies", status.copies, ", found where they were first said"),

@@ -278,7 +278,10 @@ def _make_vectors(store: Store, seconds: float | None = None) -> tuple[int, int]
 def explain(
     opening: RootOptions, query: str, citation: str, *, meaning: bool, as_json: bool
 ) -> int:
-    """Explain the score of one section or message."""
+    """Explain the score of one section or message that is in memory.
+
+    Of an archived one, bring the session back first: archive --restore --session ID.
+    """
     with opened(opening) as store:
         if meaning:
             from commonplace.adapters.meaning import search_by_meaning

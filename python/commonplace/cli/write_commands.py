@@ -331,8 +331,10 @@ def archive(
     The options say which sessions; without options, the rule in .commonplace/settings.toml does.
     """
     is_rule = older is not None or over is not None
-    if (restore or rebuild) and (is_rule or dry_run or (rebuild and (restore or sessions))):
-        raise UsageError("--restore goes with --session alone, and --rebuild with nothing else")
+    if restore and (is_rule or rebuild):
+        raise UsageError("--restore goes with --session and --dry-run alone")
+    if rebuild and (is_rule or sessions or dry_run):
+        raise UsageError("--rebuild goes with no other option")
     with opened(opening) as store:
         if not (is_rule or sessions or restore or rebuild or store.settings().archive):
             what = "--older 90d, --session 0198c1d2, --over 2GB"
@@ -340,7 +342,7 @@ def archive(
                 f"say what to archive: {what}, or a rule in .commonplace/settings.toml"
             )
         if restore:
-            done = store.restore_archived(sessions)
+            done = store.restore_archived(sessions, dry_run=dry_run)
         elif rebuild:
             done = store.rebuild_archive()
         else:

@@ -144,7 +144,7 @@ class ArchiveEngine:
         # once a search: each time the store looks at its files
         if changed := self._core.no_longer_archived():
             self._drop(changed)
-        return self._list.stats(self._queries.counts(names))
+        return self._list.stats(self._queries.counts(names, self._list.fields))
 
     def languages(self) -> set[str]:
         """Return the codes of the languages that some archived documents are in."""
@@ -157,7 +157,7 @@ class ArchiveEngine:
         """Return the documents that score best by tantivy's BM25 with the weights of the core."""
         self._index.release_pages()
         self._follow()
-        weights = self._queries.weights(names, stats)
+        weights = self._queries.weights(names, stats, self._list.fields)
         if not weights or not self._list.numbers:
             return []
         places = list(self._queries.places(filter, self._list.numbers))

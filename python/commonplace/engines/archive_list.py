@@ -30,6 +30,7 @@ class ArchiveList:
         is_list: What is on the disk is such a list; else no file counts as archived.
         is_of_version: The rows are of this version.
         documents: Messages of all files.
+        fields: How many of them have each field.
         stamp: What changes with the list; None where there is none.
     """
 
@@ -87,9 +88,7 @@ class ArchiveList:
 
     def stats(self, counts: dict[str, int]) -> CollectionStats:
         """Return the statistics of all files, with the number of documents of some names."""
-        all_files = self._known.stats
-        fields, lengths = all_files.docs_with_field, all_files.lengths
-        return CollectionStats(all_files.documents, fields, lengths, counts)
+        return CollectionStats(self.documents, self.fields, self._known.stats.lengths, counts)
 
     def _take(self, known: ArchivedFiles) -> None:
         self.is_list = not known.is_damaged
@@ -98,4 +97,5 @@ class ArchiveList:
         self.is_of_version = not self.numbers or known.version == VERSION
         self.deleted, self.unfinished = known.has_deleted, not known.is_finished
         self.documents = known.stats.documents
+        self.fields = known.stats.docs_with_field
         self.next = known.next

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+import re
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import archive_label, archive_row_names, language_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from commonplace._core import CollectionStats, QueryNames, SearchFilter
     from commonplace.engines.archive_index import ArchiveIndex, Place
@@ -20,6 +22,8 @@ TEXT, BESIDE = "cw", {"c": "b", "w": "v"}
 SPELLED = "wevd"
 # Words of one pattern, as in the index of a store
 MAX_WORDS = 256
+# Patterns whose words are kept: each search asks for them twice
+MAX_PATTERNS = 64
 LANGUAGES = language_names()
 # Best messages that may be shown
 WINDOW = 30
@@ -39,6 +43,7 @@ class ArchiveQueries:
         self._query, self._occur = index.tantivy.Query, index.tantivy.Occur
         self._languages: set[str] = set()
         self._languages_of = 0
+        self._words = lru_cache(MAX_PATTERNS)(self._find_words)
 
     def __repr__(self) -> str:
         return f"ArchiveQueries({self._index!r})"
@@ -52,18 +57,32 @@ class ArchiveQueries:
             self._languages_of = self._index.version
         return self._languages
 
-    def counts(self, names: QueryNames) -> dict[str, int]:
-        """Return the number of documents with each name of a query, and with each pattern."""
+    def counts(self, names: QueryNames, fields: Mapping[str, int]) -> dict[str, int]:
+        """Return the number of documents with each name of a query, and with each pattern.
+
+        Args:
+            names: Those of the query.
+            fields: How many documents have each field.
+        """
         index = self._index
         counts = {name: index.count(name) for name in names.names}
-        for name, kind, typos, terms in names.patterns:
+        counts |= {"~" + name: 0 for name, *_ in names.patterns}
+        for name, kind, typos, terms in _patterns(names, fields):
             counted = _field_names(name, terms) if kind == "field" else terms
-            expanded = self._expanded(kind, typos, counted)
-            counts["~" + name] = index.count_found(index.union(expanded)) if expanded else 0
+            if expanded := self._expanded(kind, typos, counted):
+                counts["~" + name] = index.count_found(index.union(expanded))
         return counts
 
-    def weights(self, names: QueryNames, stats: CollectionStats) -> dict[str, float]:
-        """Return the names of rows that a query asks for, with their weights."""
+    def weights(
+        self, names: QueryNames, stats: CollectionStats, fields: Mapping[str, int]
+    ) -> dict[str, float]:
+        """Return the names of rows that a query asks for, with their weights.
+
+        Args:
+            names: Those of the query.
+            stats: The statistics to weight by.
+            fields: How many documents have each field.
+        """
         weights: dict[str, float] = {}
 
         def add(name: str, weight: float) -> None:
@@ -78,7 +97,7 @@ class ArchiveQueries:
             for own in both:
                 for row_name in archive_row_names(own):
                     add(row_name, weight)
-        for name, kind, typos, terms in names.patterns:
+        for name, kind, typos, terms in _patterns(names, fields):
             for own in self._expanded(kind, typos, terms):
                 add(own, weighted.get("~" + name, 1.0))
         return {name: weight for name, weight in weights.items() if self._index.count_rows(name)}
@@ -191,18 +210,24 @@ class ArchiveQueries:
         if kind == "field":
             names = [own for name in terms for own in archive_row_names(name)]
             return [name for name in names if self._index.count_rows(name)]
-        words: dict[str, list[tuple[str, int]]] = {}
+        return self._words(self._index.version, kind, typos, tuple(terms))
+
+    def _find_words(
+        self, _version: int, kind: str, typos: int, terms: tuple[str, ...]
+    ) -> list[str]:
+        """Return the names of the most frequent words that a pattern stands for."""
+        found: dict[str, dict[str, int]] = {}
         for term in terms:
+            # a typo may be in the first letter: all words are compared
+            beginning = term if kind == "prefix" else ""
+            words: dict[str, dict[str, int]] = {}
             for letter in SPELLED:
-                # a typo may be in the first letter: all words are compared
-                found = self._index.words(letter + term if kind == "prefix" else letter)
-                for name, count in found:
-                    if kind == "prefix" or _is_near(name[1:], term, typos):
-                        words.setdefault(name[1:], []).append((name, count))
-        rarest_last = sorted(
-            words, key=lambda word: (-sum(count for _, count in words[word]), word)
-        )
-        return [name for word in rarest_last[:MAX_WORDS] for name, _ in words[word]]
+                for name, count in self._index.words(letter + beginning):
+                    words.setdefault(name[1:], {})[name] = count
+            near = words if kind == "prefix" else _near(words, term, typos)
+            found |= {word: words[word] for word in near}
+        rarest_last = sorted(found, key=lambda word: (-sum(found[word].values()), word))
+        return [name for word in rarest_last[:MAX_WORDS] for name in found[word]]
 
 
 def languages_of(stats: CollectionStats) -> set[str]:
@@ -240,16 +265,43 @@ def _merged(
     return sorted([*best, *new], key=lambda one: -one[0])[:most] if new else best
 
 
+def _patterns(
+    names: QueryNames, fields: Mapping[str, int]
+) -> Iterator[tuple[str, str, int, list[str]]]:
+    """Yield the patterns of a query, without those for a field that no document has: as its path,
+    which a message has not.
+    """
+    for pattern in names.patterns:
+        name, kind, *_ = pattern
+        if kind != "field" or fields.get(name.partition(":")[0]):
+            yield pattern
+
+
 def _field_names(pattern: str, terms: list[str]) -> list[str]:
     """Return the names that are counted for `field:word`: of most fields those of all text."""
     letter = {"heading": "h", "title": "h", "speaker": "p"}.get(pattern.partition(":")[0])
     return [letter + name for name in terms if name[0] in TEXT] if letter else terms
 
 
+def _near(words: Iterable[str], term: str, typos: int) -> list[str]:
+    """Return the words that are at most so many insertions, deletions or changes away from one.
+
+    Of one more part than there are typos, a near word has at least one unchanged. Few others do,
+    and to look for the parts is a tenth of the work of a distance.
+    """
+    ends = [len(term) * at // (typos + 1) for at in range(typos + 2)]
+    parts = "|".join(re.escape(term[start:end]) for start, end in pairwise(ends))
+    has_part = re.compile(parts).search
+    lengths = range(len(term) - typos, len(term) + typos + 1)
+    return [
+        word
+        for word in words
+        if len(word) in lengths and has_part(word) and _is_near(word, term, typos)
+    ]
+
+
 def _is_near(word: str, term: str, typos: int) -> bool:
     """Say whether a word is at most so many insertions, deletions or changes away from another."""
-    if abs(len(word) - len(term)) > typos:
-        return False
     row = list(range(len(term) + 1))
     for at, letter in enumerate(word, 1):
         before, row = row, [at]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # The file that says which rule was applied last, and when; and how long that suffices: an hour less
 # than a day, so that an import each day finds it due
 RULE, RULE_SECONDS = "rule", 23 * 3600
+# A query without a phrase, for the notes about the files in memory
+NO_PHRASE = "x"
 # Bytes of text after which what was added so far is committed
 BATCH = 1 << 30
 
@@ -99,7 +101,7 @@ class Archive:
                 raise advised from error
             # after those of the archive, from which files may have come back
             stats = core.collection_stats(query).merged(archived_stats)
-            resolved = core.resolved_filter(filter)
+            resolved = self._resolved(names, filter)
 
             def archived(*, fallback: bool) -> Hits:
                 return search(
@@ -114,17 +116,30 @@ class Archive:
                     fallback=fallback,
                 )
 
-            found = archived(fallback=only)
-            nothing = core.search(query, 0, filter, unit, stats)
-            if only:
-                return nothing.with_archived(found, limit)
-            own = core.search(query, limit, filter, unit, stats)
-            if own.phrase_missed:
+            found = archived(fallback=False)
+            own = core.search(query, 0 if only else limit, filter, unit, stats)
+            if own.phrase_missed and found:
                 # a phrase that one of the two holds is not looked for as words in the other
-                if found:
-                    return nothing.with_archived(found, limit)
+                own = core.search(NO_PHRASE, 0, resolved, unit)
+            elif own.phrase_missed:
                 found = archived(fallback=True)
             return own.with_archived(found, limit)
+
+    def _resolved(self, names: QueryNames, filter: SearchFilter) -> SearchFilter:
+        """Return a filter with that of the query, and with the transcripts of its session."""
+        core = self._store._core  # noqa: SLF001
+        resolved = core.resolved_filter(filter)
+        asked = names.restricted(resolved)
+        if isinstance(asked, str):
+            # the search says why nothing passes both
+            return resolved
+        try:
+            asked = core.resolved_filter(asked)
+        except QueryError:
+            # several sessions are called so: the index of the store says it in a note
+            return resolved
+        # the engine reads the session in the query once more: there only a full id is one
+        return resolved if isinstance(names.restricted(asked), str) else asked
 
     def move(
         self,
@@ -167,18 +182,18 @@ class Archive:
         except NotFound:
             return True
 
-    def restore(self, sessions: Sequence[str] = ()) -> Archived:
+    def restore(self, sessions: Sequence[str] = (), *, dry_run: bool = False) -> Archived:
         """Bring sessions back to the index of the store; all of them if none is named."""
         with self._lock:
             named = {self._store.session(name).path for name in sessions}
             archived = self._store._core.archived_files()  # noqa: SLF001
             files = [one for one in archived if not named or one[0] in named]
-            if files:
+            if files and not dry_run:
                 engine = self._open()
                 for path, *_ in files:
                     engine.remove(path)
                 engine.commit()
-            return self._done(files)
+            return self._done(files, moved=not dry_run)
 
     def rebuild(self) -> Archived:
         """Make the index of the archive again from the files."""
@@ -187,11 +202,11 @@ class Archive:
                 self._open().rebuild()
             return self._done(self._store._core.archived_files())  # noqa: SLF001
 
-    def _done(self, files: Sequence[tuple[str, int, int]]) -> Archived:
-        """Return what was done to these files: path, number and messages of each."""
+    def _done(self, files: Sequence[tuple[str, int, int]], *, moved: bool = True) -> Archived:
+        """Return what was done to these files, or would be: path, number and messages of each."""
         paths = [path for path, _, _ in files]
         size = sum(self._store._core.stamp(path)[1] for path in paths)  # noqa: SLF001
-        return Archived(paths, sum(count for *_, count in files), size, moved=bool(paths))
+        return Archived(paths, sum(count for *_, count in files), size, moved=moved and bool(paths))
 
     def _open(self) -> ArchiveEngine:
         if self._engine is None:
