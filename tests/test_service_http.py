@@ -134,6 +134,34 @@ def test_calls_of_a_store(acme: Client) -> None:
     assert acme.code("read", path="facts/drinks.md") == (404, "missing")
 
 
+def test_secrets_are_redacted_in_what_is_added(acme: Client) -> None:
+    told = "The password is q7Rt2Lm9x."
+    message = {"role": "user", "content": told}
+    for key in ("", "secret"):
+        logged = acme.call("log", key, path="sessions/secret", messages=[message])[1]
+        assert logged["redacted"] == {"password": 1}
+    # repeated, it is found though it was redacted
+    assert acme.call("log", "secret", path="sessions/secret", messages=[message])[1] == logged
+    read = acme.call("messages", path="sessions/secret/messages.jsonl")[1]["messages"]
+    assert [one["text"] for one in read] == ["The password is [redacted: password]."] * 2
+    added = acme.call("append", path="secret.md", content=told)[1]
+    assert added["redacted"] == {"password": 1}
+    assert "q7Rt2Lm9x" not in acme.call("read", path="secret.md")[1]["text"]
+    assert "redacted" not in acme.call("append", path="secret.md", content="Sencha.")[1]
+    assert "redacted" not in acme.call("write", path="secret.md", content=told)[1]
+    assert acme.call("read", path="secret.md")[1]["text"] == told
+
+
+def test_a_service_may_keep_secrets(tmp_path: Path) -> None:
+    process = Process(tmp_path, keep_secrets=True)
+    with serving(process) as port:
+        client = Client(port, process.tokens.new("acme", "bot")[0])
+        message = {"role": "user", "content": "The password is q7Rt2Lm9x."}
+        assert "redacted" not in client.call("log", path="sessions/s1", messages=[message])[1]
+        read = client.call("messages", path="sessions/s1/messages.jsonl")[1]["messages"]
+        assert read[0]["text"] == message["content"]
+
+
 def test_tokens_and_scopes(process: Process, port: int, acme: Client) -> None:
     assert Client(port).code("status") == (401, "token")
     assert Client(port, "cp_0000000000000000_" + "A" * 43).code("status") == (401, "token")

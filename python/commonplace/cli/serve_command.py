@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from commonplace.cli.options import LISTEN_HOST, LISTEN_PORT
+from commonplace.cli.options import KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, emit, print_message
 from commonplace.cli.parser import JSON, RootOptions, UsageError, argument, command, count
 
@@ -82,7 +82,7 @@ DAYS = argument(
 
 @command(
     *(ACTION, ENGINE, OBJECTS, PREFIX, REPLICAS, LISTEN_HOST, LISTEN_PORT, RATE, LARGEST),
-    *(TENANT, AGENT, SCOPES, DAYS, JSON),
+    *(KEEP_SECRETS, TENANT, AGENT, SCOPES, DAYS, JSON),
 )
 def serve(
     opening: RootOptions,
@@ -96,6 +96,7 @@ def serve(
     port: int,
     rate: int,
     largest: int,
+    keep_secrets: bool,
     tenant: str | None,
     agent: str,
     scopes: list[str] | None,
@@ -118,7 +119,14 @@ def serve(
     embedder = wanted_embedder() if action[:1] != ["token"] else None
     client = _engine(engine, index, replicas, embedder)
     limits = Limits(rate, 2 * rate)
-    process = Process(root, client, limits=limits, objects=_objects(objects), embedder=embedder)
+    process = Process(
+        root,
+        client,
+        limits=limits,
+        objects=_objects(objects),
+        embedder=embedder,
+        keep_secrets=keep_secrets,
+    )
     try:
         match action:
             case []:
