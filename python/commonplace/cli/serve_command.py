@@ -7,6 +7,7 @@ import sys
 from commonplace.cli.options import KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, emit, print_message
 from commonplace.cli.parser import JSON, RootOptions, UsageError, argument, command, count
+from commonplace.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,15 +244,14 @@ def _token(
 def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *, anew: bool) -> int:
     """Compare files with the index, or rebuild it from all files beside the one that serves."""
     from commonplace.service.reindex import reindex
-    from commonplace.service.tokens import tenant_key
 
     if client is None:
         raise UsageError("say where the search engine is: --engine URL")
     if anew:
         keys = reindex(client, process.stores, process.embedder)
     else:
+        keys = _keys(process, client, tenant)
         client.prepare()
-        keys = [tenant_key(tenant)] if tenant else list(process.stores.tenants())
         for key in keys:
             process.indexer.rebuild(key)
     for key in keys:
@@ -260,3 +260,22 @@ def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *,
                 store.replica.remove_orphans()
     print_message(f"indexed {len(keys)} tenants")
     return FOUND
+
+
+def _keys(process: Process, client: OpenSearch, tenant: str | None) -> list[str]:
+    """Return the key of a tenant, or those of all.
+
+    Raises:
+        NotFound: There is no such tenant; nothing was made for it.
+    """
+    from commonplace.service.tokens import tenant_key
+
+    keys = list(process.stores.tenants())
+    if tenant is None:
+        return keys
+    key = tenant_key(tenant)
+    # of one whose folder was removed the index still has documents
+    if key not in keys and not client.has_alias(key):
+        told = f"there is no tenant {tenant!r} with files; `serve token list` shows the names"
+        raise NotFound(told)
+    return [key]

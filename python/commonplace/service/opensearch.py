@@ -231,8 +231,7 @@ class OpenSearch:
         if tenant in self._aliases:
             return
         # a tenant of an index that is gone must not make an index of the alias's name
-        status, _ = self.http.send("HEAD", f"/_alias/{scope.alias_of(self.prefix, tenant)}", None)
-        if status == 404:
+        if not self.has_alias(tenant):
             action = scope.alias_action(self._physical(self.index), self.prefix, tenant)
             status, told = self.http.send("POST", "/_aliases", {"actions": [action]})
             if status == 404:
@@ -241,6 +240,11 @@ class OpenSearch:
                 raise EngineUnavailable(f"a tenant's alias could not be made: {reason(told)}")
         with self._lock:
             self._aliases.add(tenant)
+
+    def has_alias(self, tenant: str) -> bool:
+        """Say whether the index has the alias of a tenant: it has had files."""
+        alias = scope.alias_of(self.prefix, tenant)
+        return self.http.send("HEAD", f"/_alias/{alias}", None)[0] != 404
 
     def forget_aliases(self) -> None:
         """Look anew for the index and the aliases: somebody has removed them."""
