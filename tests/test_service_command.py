@@ -36,3 +36,14 @@ def test_an_unknown_tenant_is_not_rebuilt(
     assert run([*options, "--tenant", "acme"]) == 0
     with Tenants(tmp_path, fake.url, "commonplace") as tenants:
         assert not tenants.found("acme", "sencha")
+
+
+def test_upkeep_prints_json_for_programs(
+    fake: Double, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Tenants(tmp_path, fake.url, "commonplace") as tenants:
+        tenants.call("acme", "write", path="a.md", content="sencha\n")
+    for action in ("rebuild", "reindex"):
+        options = ["--root", str(tmp_path), "serve", action, "--engine", fake.url]
+        assert run([*options, "--json"]) == 0
+        assert capsys.readouterr().out == '{"tenants":1}\n'

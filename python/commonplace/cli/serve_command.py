@@ -135,7 +135,12 @@ def serve(
             case ["token", *rest]:
                 return _token(process.tokens, rest, tenant, agent, scopes, days, as_json)
             case ["rebuild"] | ["reindex"]:
-                return _rebuild(process, client, tenant, anew=action == ["reindex"])
+                keys = _rebuild(process, client, tenant, anew=action == ["reindex"])
+                if as_json:
+                    emit({"tenants": len(keys)})
+                else:
+                    print_message(f"indexed {len(keys)} tenants")
+                return FOUND
     finally:
         process.close()
     raise UsageError(f"serve {' '.join(action)}: there is no such action; see serve --help")
@@ -241,8 +246,10 @@ def _token(
     return FOUND
 
 
-def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *, anew: bool) -> int:
-    """Compare files with the index, or rebuild it from all files beside the one that serves."""
+def _rebuild(
+    process: Process, client: OpenSearch | None, tenant: str | None, *, anew: bool
+) -> list[str]:
+    """Compare files with the index, or rebuild it from all; return the keys of the tenants."""
     from commonplace.service.reindex import reindex
 
     if client is None:
@@ -258,8 +265,7 @@ def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *,
         with process.stores.of(key) as store:
             if store.replica:
                 store.replica.remove_orphans()
-    print_message(f"indexed {len(keys)} tenants")
-    return FOUND
+    return keys
 
 
 def _keys(process: Process, client: OpenSearch, tenant: str | None) -> list[str]:
