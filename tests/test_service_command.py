@@ -47,3 +47,11 @@ def test_upkeep_prints_json_for_programs(
         options = ["--root", str(tmp_path), "serve", action, "--engine", fake.url]
         assert run([*options, "--json"]) == 0
         assert capsys.readouterr().out == '{"tenants":1}\n'
+        assert run(options) == 0
+        assert capsys.readouterr().err == "commonplace: indexed 1 tenant\n"
+
+
+def test_an_empty_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["--tenant", "acme", "--agent", ""]
+    assert run(["--root", str(tmp_path), "serve", "token", "new", *names]) == 2
+    assert "the name of the agent has 1 to 1000 bytes" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import sys
 from commonplace.cli.options import KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, emit, print_message
 from commonplace.cli.parser import JSON, RootOptions, UsageError, argument, command, count
+from commonplace.cli.printer import counted
 from commonplace.errors import NotFound
 
 TYPE_CHECKING = False
@@ -139,7 +140,7 @@ def serve(
                 if as_json:
                     emit({"tenants": len(keys)})
                 else:
-                    print_message(f"indexed {len(keys)} tenants")
+                    print_message(f"indexed {counted(len(keys), 'tenant')}")
                 return FOUND
     finally:
         process.close()
