@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from commonplace.cli import run
+from commonplace.service.json_log import JsonFormatter
+from commonplace.service.process import Process
+from tests.opensearch.cluster import free_ports
 from tests.opensearch.double import Double, double
+from tests.opensearch.served import Served
 from tests.opensearch.tenants import Tenants
 
 
@@ -16,6 +24,13 @@ from tests.opensearch.tenants import Tenants
 def fake() -> Iterator[Double]:
     with double() as server:
         yield server
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_an_unknown_tenant_is_not_rebuilt(
@@ -55,3 +70,34 @@ def test_an_empty_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
     names = ["--tenant", "acme", "--agent", ""]
     assert run(["--root", str(tmp_path), "serve", "token", "new", *names]) == 2
     assert "the name of the agent has 1 to 1000 bytes" in capsys.readouterr().err
+
+
+def test_each_line_of_the_log_is_json(tmp_path: Path) -> None:
+    (nobody,) = free_ports(1)
+    served = Served(tmp_path, [f"http://127.0.0.1:{nobody}"], "commonplace")
+    try:
+        wait_until(served.answers)
+        token = Process(tmp_path).tokens.new("acme", "bot")[0]
+        assert served.call(token, "write", path="a.md", content="sencha")[0] == 200
+        log = tmp_path / "service.log"
+        wait_until(lambda: "the index waits" in log.read_text())
+    finally:
+        served.end()
+    lines = log.read_text().splitlines()
+    told = [json.loads(one) for one in lines if not one.startswith("commonplace: serving at ")]
+    assert len(told) == len(lines) - 1
+    waits = next(one for one in told if "the index waits" in one.get("message", ""))
+    assert (waits["level"], waits["logger"]) == ("warning", "commonplace.service.changes")
+    assert any("StreamableHTTP" in one.get("message", "") for one in told)
+    assert any(one.get("call") == "write" for one in told)
+
+
+def test_an_error_is_a_line_of_the_log() -> None:
+    try:
+        int("half of a character: \ud800")
+    except ValueError:
+        told = (logging.ERROR, "x.py", 1, "%s failed\n", ("a call",), sys.exc_info())
+    line = JsonFormatter().format(logging.LogRecord("commonplace", *told))
+    assert "\n" not in line
+    assert json.loads(line)["message"] == "a call failed\n"
+    assert "ValueError: invalid literal" in json.loads(line)["error"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from commonplace.cli.options import KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, emit, print_message
 from commonplace.cli.parser import JSON, RootOptions, UsageError, argument, command, count
@@ -190,12 +188,11 @@ def _root(opening: RootOptions) -> Path:
 
 def _serve(process: Process, host: str, port: int, largest: int) -> int:
     """Serve until the process is told to end."""
-    import logging
-
     from commonplace.doors.sockets import address_of, listening
     from commonplace.service.app import run
+    from commonplace.service.json_log import log_as_json
 
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+    log_as_json()
     try:
         listener = listening(port, host)
     except OSError as error:

@@ -69,6 +69,8 @@ def run(process: Process, listener: socket.socket, largest: int = LARGEST_BODY) 
     config = uvicorn.Config(
         application(process, largest=largest),
         log_level="warning",
+        # to the handlers of the process, as all that is logged
+        log_config=None,
         access_log=False,
         limit_concurrency=_connections(),
         timeout_keep_alive=30,
