@@ -24,16 +24,10 @@ from commonplace.service.pending import Pending
 from commonplace.service.scope import Put, Remove
 from commonplace.service.searcher import Searcher
 from commonplace.service.tenant_queue import TenantQueue
-from tests.opensearch.double import Double, double
-from tests.opensearch.tenants import FRESHNESS_TIMEOUT, Tenants
+from tests.opensearch.double import Double
+from tests.opensearch.tenants import FRESHNESS_TIMEOUT, Tenants, wait_until
 
 KEY = "0" * 32
-
-
-@pytest.fixture
-def fake() -> Iterator[Double]:
-    with double() as server:
-        yield server
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
@@ -237,13 +231,6 @@ def _finds(tenants: Tenants, tenant: str, query: str) -> bool:
         return bool(found)
     except EngineUnavailable:
         return False
-
-
-def wait_until(true: Any, seconds: float = 600.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.05)
 
 
 def test_the_log_of_a_process_that_was_killed_is_replayed(url: str, tmp_path: Path) -> None:

@@ -134,6 +134,34 @@ def test_calls_of_a_store(acme: Client) -> None:
     assert acme.code("read", path="facts/drinks.md") == (404, "missing")
 
 
+def test_secrets_are_redacted_in_what_is_added(acme: Client) -> None:
+    told = "The password is q7Rt2Lm9x."
+    message = {"role": "user", "content": told}
+    for key in ("", "secret"):
+        logged = acme.call("log", key, path="sessions/secret", messages=[message])[1]
+        assert logged["redacted"] == {"password": 1}
+    # repeated, it is found though it was redacted
+    assert acme.call("log", "secret", path="sessions/secret", messages=[message])[1] == logged
+    read = acme.call("messages", path="sessions/secret/messages.jsonl")[1]["messages"]
+    assert [one["text"] for one in read] == ["The password is [redacted: password]."] * 2
+    added = acme.call("append", path="secret.md", content=told)[1]
+    assert added["redacted"] == {"password": 1}
+    assert "q7Rt2Lm9x" not in acme.call("read", path="secret.md")[1]["text"]
+    assert "redacted" not in acme.call("append", path="secret.md", content="Sencha.")[1]
+    assert "redacted" not in acme.call("write", path="secret.md", content=told)[1]
+    assert acme.call("read", path="secret.md")[1]["text"] == told
+
+
+def test_a_service_may_keep_secrets(tmp_path: Path) -> None:
+    process = Process(tmp_path, keep_secrets=True)
+    with serving(process) as port:
+        client = Client(port, process.tokens.new("acme", "bot")[0])
+        message = {"role": "user", "content": "The password is q7Rt2Lm9x."}
+        assert "redacted" not in client.call("log", path="sessions/s1", messages=[message])[1]
+        read = client.call("messages", path="sessions/s1/messages.jsonl")[1]["messages"]
+        assert read[0]["text"] == message["content"]
+
+
 def test_tokens_and_scopes(process: Process, port: int, acme: Client) -> None:
     assert Client(port).code("status") == (401, "token")
     assert Client(port, "cp_0000000000000000_" + "A" * 43).code("status") == (401, "token")
@@ -413,17 +441,51 @@ def test_health_metrics_and_logs_have_no_content(
     assert "acme" not in told + json.dumps(lines)
 
 
+def ask_mcp(client: Client, method: str, **params: Any) -> Json:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    status, told, _ = client.send(
+        "POST",
+        "/mcp",
+        json.dumps(body).encode(),
+        **{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"},
+    )
+    assert status == 200, told
+    return dict(told)
+
+
+@pytest.mark.parametrize("form", ["relative", "link to all", "link to one"])
+def test_no_error_tells_where_the_folder_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    real = tmp_path / "real"
+    tenant = Path("tenants") / tenant_key("acme")
+    (real / tenant).mkdir(parents=True)
+    root = Path("real" if form == "relative" else "root")
+    if form == "link to all":
+        root.symlink_to(real)
+    elif form == "link to one":
+        (root / "tenants").mkdir(parents=True)
+        (root / tenant).symlink_to(real / tenant)
+    process = Process(root)
+    with serving(process) as port:
+        client = Client(port, process.tokens.new("acme", "bot")[0])
+        told = [
+            client.call("write", path="/etc/x.md", content="x")[1],
+            client.call("list", prefix="/etc")[1],
+            ask_mcp(client, "resources/read", uri="commonplace://note//etc/x.md"),
+            ask_mcp(client, "tools/call", name="read", arguments={"path": "/etc/x.md"}),
+            ask_mcp(client, "tools/call", name="status", arguments={}),
+        ]
+    assert 'it is not in the memory at "."; give' in told[0]["error"]["message"]
+    for one in told:
+        assert str(tmp_path) not in json.dumps(one)
+        assert tenant.name not in json.dumps(one)
+
+
 def test_mcp_has_the_memory_and_the_tools_of_its_token(process: Process, port: int) -> None:
     def ask(client: Client, method: str, **params: Any) -> Json:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        status, told, _ = client.send(
-            "POST",
-            "/mcp",
-            json.dumps(body).encode(),
-            **{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"},
-        )
-        assert status == 200, told
-        return dict(told["result"])
+        return dict(ask_mcp(client, method, **params)["result"])
 
     writer = Client(port, process.tokens.new("mcp one", "bot")[0])
     other = Client(port, process.tokens.new("mcp two", "bot", ("read",))[0])

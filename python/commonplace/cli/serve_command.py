@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
-from commonplace.cli.options import LISTEN_HOST, LISTEN_PORT
+from commonplace.cli.options import KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, emit, print_message
 from commonplace.cli.parser import JSON, RootOptions, UsageError, argument, command, count
+from commonplace.cli.printer import counted
+from commonplace.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,13 @@ RATE = argument(
     metavar="N",
     help="Calls of one tenant per second. Default: 100.",
 )
+SEARCH_TIMEOUT = argument(
+    "--search-timeout",
+    type=count(1),
+    default=3,
+    metavar="SECONDS",
+    help="Seconds in which the engine has to answer a request of a search. Default: 3.",
+)
 LARGEST = argument(
     "--largest", type=count(1), default=4, metavar="MB", help="Largest request. Default: 4 MB."
 )
@@ -82,7 +89,7 @@ DAYS = argument(
 
 @command(
     *(ACTION, ENGINE, OBJECTS, PREFIX, REPLICAS, LISTEN_HOST, LISTEN_PORT, RATE, LARGEST),
-    *(TENANT, AGENT, SCOPES, DAYS, JSON),
+    *(SEARCH_TIMEOUT, KEEP_SECRETS, TENANT, AGENT, SCOPES, DAYS, JSON),
 )
 def serve(
     opening: RootOptions,
@@ -96,6 +103,8 @@ def serve(
     port: int,
     rate: int,
     largest: int,
+    search_timeout: int,
+    keep_secrets: bool,
     tenant: str | None,
     agent: str,
     scopes: list[str] | None,
@@ -116,9 +125,16 @@ def serve(
         raise UsageError(told) from None
     # its weights are loaded by what searches or indexes
     embedder = wanted_embedder() if action[:1] != ["token"] else None
-    client = _engine(engine, index, replicas, embedder)
+    client = _engine(engine, index, replicas, search_timeout, embedder)
     limits = Limits(rate, 2 * rate)
-    process = Process(root, client, limits=limits, objects=_objects(objects), embedder=embedder)
+    process = Process(
+        root,
+        client,
+        limits=limits,
+        objects=_objects(objects),
+        embedder=embedder,
+        keep_secrets=keep_secrets,
+    )
     try:
         match action:
             case []:
@@ -126,14 +142,19 @@ def serve(
             case ["token", *rest]:
                 return _token(process.tokens, rest, tenant, agent, scopes, days, as_json)
             case ["rebuild"] | ["reindex"]:
-                return _rebuild(process, client, tenant, anew=action == ["reindex"])
+                keys = _rebuild(process, client, tenant, anew=action == ["reindex"])
+                if as_json:
+                    emit({"tenants": len(keys)})
+                else:
+                    print_message(f"indexed {counted(len(keys), 'tenant')}")
+                return FOUND
     finally:
         process.close()
     raise UsageError(f"serve {' '.join(action)}: there is no such action; see serve --help")
 
 
 def _engine(
-    url: str | None, index: str, replicas: int, embedder: Embedder | None
+    url: str | None, index: str, replicas: int, search_timeout: int, embedder: Embedder | None
 ) -> OpenSearch | None:
     """Return the client of a search engine, if one is named."""
     import os
@@ -148,7 +169,10 @@ def _engine(
             told = f"--engine is an address such as http://127.0.0.1:9200, not {node.strip()!r}"
             raise UsageError(told)
     vectors = VectorField.of(embedder) if embedder else None
-    return OpenSearch(url, prefix=index, replicas=replicas, vectors=vectors) if url else None
+    if not url:
+        return None
+    timeout = float(search_timeout)
+    return OpenSearch(url, prefix=index, replicas=replicas, search_timeout=timeout, vectors=vectors)
 
 
 def _objects(url: str | None) -> VersionedObjects | None:
@@ -175,12 +199,11 @@ def _root(opening: RootOptions) -> Path:
 
 def _serve(process: Process, host: str, port: int, largest: int) -> int:
     """Serve until the process is told to end."""
-    import logging
-
     from commonplace.doors.sockets import address_of, listening
     from commonplace.service.app import run
+    from commonplace.service.json_log import log_as_json
 
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+    log_as_json()
     try:
         listener = listening(port, host)
     except OSError as error:
@@ -232,23 +255,42 @@ def _token(
     return FOUND
 
 
-def _rebuild(process: Process, client: OpenSearch | None, tenant: str | None, *, anew: bool) -> int:
-    """Compare files with the index, or rebuild it from all files beside the one that serves."""
+def _rebuild(
+    process: Process, client: OpenSearch | None, tenant: str | None, *, anew: bool
+) -> list[str]:
+    """Compare files with the index, or rebuild it from all; return the keys of the tenants."""
     from commonplace.service.reindex import reindex
-    from commonplace.service.tokens import tenant_key
 
     if client is None:
         raise UsageError("say where the search engine is: --engine URL")
     if anew:
         keys = reindex(client, process.stores, process.embedder)
     else:
+        keys = _keys(process, client, tenant)
         client.prepare()
-        keys = [tenant_key(tenant)] if tenant else list(process.stores.tenants())
         for key in keys:
             process.indexer.rebuild(key)
     for key in keys:
         with process.stores.of(key) as store:
             if store.replica:
                 store.replica.remove_orphans()
-    print_message(f"indexed {len(keys)} tenants")
-    return FOUND
+    return keys
+
+
+def _keys(process: Process, client: OpenSearch, tenant: str | None) -> list[str]:
+    """Return the key of a tenant, or those of all.
+
+    Raises:
+        NotFound: There is no such tenant; nothing was made for it.
+    """
+    from commonplace.service.tokens import tenant_key
+
+    keys = list(process.stores.tenants())
+    if tenant is None:
+        return keys
+    key = tenant_key(tenant)
+    # of one whose folder was removed the index still has documents
+    if key not in keys and not client.has_alias(key):
+        told = f"there is no tenant {tenant!r} with files; `serve token list` shows the names"
+        raise NotFound(told)
+    return [key]

@@ -46,6 +46,7 @@ class Call:
         return self.function(service, caller, request)
 
 
+APPENDED = "path version previous redacted fresh"
 CALLS = {
     call.name: call
     for call in (
@@ -58,11 +59,11 @@ CALLS = {
         Call("sessions", ask.SessionsRequest, "read", calls.sessions, "sessions"),
         Call("status", ask.StatusRequest, "read", calls.status, "notes transcripts bytes"),
         Call("write", ask.WriteRequest, "write", writes.write, "path version previous fresh"),
-        Call("append", ask.AppendRequest, "write", writes.append, "path version previous fresh"),
+        Call("append", ask.AppendRequest, "write", writes.append, APPENDED),
         Call("patch", ask.PatchRequest, "write", writes.patch, "path version previous fresh"),
         Call("move", ask.MoveRequest, "write", writes.move, "path version previous fresh"),
         Call("delete", ask.DeleteRequest, "write", writes.delete, "path version previous fresh"),
-        Call("log", ask.LogRequest, "write", writes.log, "path fresh"),
+        Call("log", ask.LogRequest, "write", writes.log, "path redacted fresh"),
         Call("forget", ask.ForgetRequest, "forget", writes.forget, "passages token erased"),
     )
 }

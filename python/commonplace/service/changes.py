@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 from commonplace.errors import CommonplaceError, Conflict, InDoubt
@@ -21,6 +22,10 @@ FILE_WORKERS, TENANT_WORKERS = 16, 2
 
 Most of the first wait for the engine, which gets the changes of several tenants in one request.
 """
+WAITERS = 64
+"""Threads that bring to the index what searches wait for, even if these wait no longer."""
+SEEN_AFTER = 2.0
+"""Seconds after which searches see what was indexed: the index refreshes each second."""
 EVERYBODY = ""
 """In place of a tenant: the index has to be made anew, and all tenants in it."""
 log = logging.getLogger(__name__)
@@ -49,10 +54,13 @@ class Changes:
         self._engine, self._indexer, self._stores = engine, indexer, stores
         self._grace = grace
         self._files, self._tenants = TenantQueue(), TenantQueue()
-        self._own: set[str] = set()
+        # the tenants of changes that wait, by entry, and when a change of each was indexed last
+        self._own: dict[str, str] = {}
+        self._indexed: dict[str, float] = {}
         self._rebuilding: set[str] = set()
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._seeing = ThreadPoolExecutor(WAITERS, "waiter")
         queues = [self._files] * FILE_WORKERS + [self._tenants] * TENANT_WORKERS
         self._threads = [
             threading.Thread(target=self._run, args=(one,), name="indexer", daemon=True)
@@ -73,17 +81,26 @@ class Changes:
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
+        self._seeing.shutdown(cancel_futures=True)
 
     def waiting(self) -> int:
         """Return how many changes of this process wait to be indexed."""
         return len(self._own)
+
+    def lags(self, tenant: str) -> bool:
+        """Say whether searches may not see a change that this process has acknowledged."""
+        with self._lock:
+            indexed = self._indexed.get(tenant)
+            if indexed is not None and time.monotonic() - indexed > SEEN_AFTER:
+                del self._indexed[tenant]
+            return tenant in self._indexed or tenant in self._own.values()
 
     @contextmanager
     def changing(self, tenant: str, path: str | None) -> Iterator[None]:
         """Change a file, or any file of the tenant if `path` is None, and have it indexed."""
         entry = self._log.begin(tenant, path)
         with self._lock:
-            self._own.add(entry.name)
+            self._own[entry.name] = tenant
         try:
             yield
         except InDoubt:
@@ -113,6 +130,13 @@ class Changes:
 
     def see(self, tenant: str, paths: list[str], timeout: float) -> bool:
         """Wait until searches see these files as they are now; say whether they do in time."""
+        # a request to the engine may take longer; what it has begun is of use to the next search
+        seeing = self._seeing.submit(self._see_or_restore, tenant, paths, timeout)
+        wait([seeing], timeout)
+        seeing.cancel()
+        return seeing.done() and not seeing.cancelled() and seeing.result()
+
+    def _see_or_restore(self, tenant: str, paths: list[str], timeout: float) -> bool:
         try:
             return self._see(tenant, paths, timeout)
         except IndexMissing:
@@ -188,6 +212,8 @@ class Changes:
             log.exception("a file could not be indexed")
             return False
         for entry in entries:
+            with self._lock:
+                self._indexed[tenant] = time.monotonic()
             if entry.name in self._own or not entry.name or entry.age > self._grace:
                 self._end(entry)
         return True
@@ -230,7 +256,7 @@ class Changes:
                 # it stays, and is indexed once more
                 log.warning("the log of changes cannot be written now: %s", error)
         with self._lock:
-            self._own.discard(entry.name)
+            self._own.pop(entry.name, None)
 
 
 __all__ = ["Changes", "file_id"]

@@ -39,6 +39,7 @@ class Process:
             which else has only copies.
         grace: Seconds after which a write of another process has ended or will not.
         embedder: Makes vectors; None: that of `commonplace[embed]` where the environment wants it.
+        keep_secrets: Do not redact what tenants log and what their tools write.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Process:
         objects: VersionedObjects | None = None,
         grace: float = GRACE,
         embedder: Embedder | None = None,
+        keep_secrets: bool = False,
     ) -> None:
         self.objects: ObjectStore = objects or LocalObjects(root / "service")
         self.tokens = Tokens(self.objects)
@@ -59,7 +61,7 @@ class Process:
         searcher = Searcher(engine) if engine else None
 
         def open_store(tenant: str, folder: Path) -> TenantStore:
-            store = TenantStore(folder, tenant, searcher)
+            store = TenantStore(folder, tenant, searcher, keep_secrets=keep_secrets)
             store.embedder = embedder
             return store
 

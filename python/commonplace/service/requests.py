@@ -104,7 +104,7 @@ class WriteRequest(ChangeRequest, frozen=True):
 
 
 class AppendRequest(ChangeRequest, frozen=True):
-    """Add text to the end of a note."""
+    """Add text to the end of a note; secrets in it are redacted."""
 
     content: Text
 
@@ -137,7 +137,7 @@ class HistoryRequest(PathRequest, frozen=True):
 
 
 class LogRequest(Request, frozen=True):
-    """Add messages to a transcript, which only grows."""
+    """Add messages to a transcript, which only grows; secrets in them are redacted."""
 
     path: Annotated[Path, Meta(description="Its folder: `sessions/s1`.")]
     messages: Annotated[

@@ -24,10 +24,13 @@ class TenantStore(TenantRoot):
         root: Its folder.
         tenant: The key of the tenant.
         searcher: Asks the engine; None: the store ranks by its own index.
+        keep_secrets: Do not redact what is logged and what tools write.
     """
 
-    def __init__(self, root: Path, tenant: str, searcher: Searcher | None) -> None:
-        super().__init__(root, create=True, watch=False)
+    def __init__(
+        self, root: Path, tenant: str, searcher: Searcher | None, *, keep_secrets: bool = False
+    ) -> None:
+        super().__init__(root, create=True, watch=False, keep_secrets=keep_secrets)
         self.tenant = tenant
         self._searcher = searcher
 

@@ -111,7 +111,7 @@ class Tokens:
             except UnicodeEncodeError:
                 raise InvalidArgument(f"the name of the {what} is not UTF-8") from None
             if not 0 < size <= LONGEST_TENANT:
-                raise InvalidArgument(f"the name of a {what} has 1 to {LONGEST_TENANT} bytes")
+                raise InvalidArgument(f"the name of the {what} has 1 to {LONGEST_TENANT} bytes")
         if not scopes or (wrong := set(scopes).difference(SCOPES)):
             named = ", ".join(sorted(wrong)) if scopes else "none"
             raise InvalidArgument(f"scopes are {', '.join(SCOPES)}; given: {named}")

@@ -12,6 +12,7 @@ import msgspec
 
 from commonplace.errors import InDoubt, InvalidArgument, NotFound
 from commonplace.records import record
+from commonplace.redaction import Counts
 from commonplace.service import requests as ask
 from commonplace.service.calls import Answer, Caller, Service
 from commonplace.service.freshness import freshness_token
@@ -37,6 +38,15 @@ class _Change:
     make: Callable[[Store], Any]
     was_done: Callable[[Store], bool | None]
     other_paths: list[str] = field(default_factory=list)
+    redacted: Counts = field(default_factory=dict)
+    """Secrets that were replaced in what it writes, by kind."""
+
+    def run(self, store: Store) -> Any:
+        """Make the change, and log what was redacted."""
+        written = self.make(store)
+        if self.redacted:
+            store.log_redactions(written.path, self.redacted)
+        return written
 
 
 def write(service: Service, caller: Caller, request: ask.WriteRequest) -> Answer:
@@ -55,13 +65,16 @@ def write(service: Service, caller: Caller, request: ask.WriteRequest) -> Answer
 def append(service: Service, caller: Caller, request: ask.AppendRequest) -> Answer:
     """Add text to the end of a note."""
     _is_note(request.path)
-    end = request.content if request.content.endswith("\n") else f"{request.content}\n"
+    with service.stores.of(caller.tenant) as store:
+        content, redacted = store.redact(request.content)
+    end = content if content.endswith("\n") else f"{content}\n"
     change = _Change(
         request.path,
         lambda store: store.append(
-            request.path, request.content, expected_version=request.expected_version
+            request.path, content, expected_version=request.expected_version
         ),
         lambda store: _text(store, request.path).endswith(end) or None,
+        redacted=redacted,
     )
     return _run(service, caller, request, change)
 
@@ -114,7 +127,9 @@ def log(service: Service, caller: Caller, request: ask.LogRequest) -> Answer:
     path = request.path.rstrip("/")
     path = path if path.endswith(".jsonl") else f"{path}/messages.jsonl"
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    messages = [{"timestamp": now, **one} for one in request.messages]
+    with service.stores.of(caller.tenant) as store:
+        given, redacted = store.redact(request.messages)
+    messages = [{"timestamp": now, **one} for one in given]
     # by which a call that was cut off is known again
     own = hashlib.sha256(f"{caller.key}\0{path}".encode()).hexdigest()[:32]
     if caller.key:
@@ -125,7 +140,12 @@ def log(service: Service, caller: Caller, request: ask.LogRequest) -> Answer:
         last = transcript.messages()[-LAST_MESSAGES:]
         return any(one.get("request_id") == own for one in transcript.records(last))
 
-    change = _Change(path, lambda store: store.transcript(path).extend(messages), was_done)
+    change = _Change(
+        path,
+        lambda store: store.transcript(path).extend(messages),
+        was_done,
+        redacted=redacted,
+    )
     return _run(service, caller, request, change)
 
 
@@ -154,12 +174,13 @@ def _run(service: Service, caller: Caller, request: ask.Request, change: _Change
 
     def answer(done: Answer) -> Answer:
         done.pop("history", None)
-        return {**done, "fresh": freshness_token(tenant, paths)}
+        told = {"redacted": change.redacted} if change.redacted else {}
+        return {**done, **told, "fresh": freshness_token(tenant, paths)}
 
     def call() -> Answer:
         with service.stores.of(tenant) as store:
             with service.changing(tenant, None if change.other_paths else paths[0]):
-                written = change.make(store)
+                written = change.run(store)
             if paths[0].endswith(".jsonl"):
                 # its version is a hash of all of it, and it only grows
                 return answer({"path": written.path})
