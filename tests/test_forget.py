@@ -16,6 +16,7 @@ import commonplace
 from commonplace import Session, Store
 from commonplace.cli import run
 from commonplace.doors.hook_log import HookLog
+from commonplace.entries.forgetting import NAMED
 from commonplace.errors import (
     Conflict,
     FormatError,
@@ -29,6 +30,7 @@ from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.overview_and_detail import OverviewAndDetail
 from commonplace.memories.profile import Profile
 from commonplace.memories.world_and_agents import WorldAndAgents
+from commonplace.tombstones import Tombstones
 from commonplace.tools import tools_for
 from tests.doubles import letter_embedder
 
@@ -203,9 +205,14 @@ def test_what_is_wrong_is_said(store: Store) -> None:
         store.forget("tea", category="x")
     plan = store.forget(NAME, dry_run=True)
     store.append("facts/user.md", f"- {NAME} again\n")
-    with pytest.raises(Conflict):
-        store.forget(NAME, token=plan.token)
+    for token in (plan.token, "invented"):
+        with pytest.raises(Conflict, match="not that of what would be erased") as refused:
+            store.forget(NAME, token=token)
+        # or the next call would erase what nobody has seen
+        assert store.forget(NAME, dry_run=True).token not in str(refused.value)
     assert holds(store.root)
+    # nothing of it is held to be forgotten
+    assert f"{NAME} again" not in Tombstones(store.side_files())
 
 
 def test_a_filter_bounds_it(store: Store) -> None:
@@ -292,6 +299,23 @@ def test_a_system_forgets_only_its_own(tmp_path: Path) -> None:
         assert holds(store.root / "users/bob")
         with pytest.raises(Refused):
             ann.forget(place)
+
+
+def test_files_that_are_named_after_it_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with commonplace.open(tmp_path) as store:
+        facts = FactsAndEpisodes(store, "mine")
+        facts.memory_write("facts/the-zorgblat.md", "- The Zorgblat is blue.\n- It is old.\n")
+        store.write("other/zorgblat.md", "- of others\n")
+        answer = facts.forget("The Zorgblat")
+        assert answer["left"] == [f"facts/the-zorgblat.md: {NAMED}"]
+        assert "left" not in facts.forget(answer["passages"][0]["citation"])
+        assert facts.forget("The Zorgblat", answer["token"])["left"] == answer["left"]
+    assert run(["--root", str(tmp_path), "forget", "Zorgblat", "--dry-run"]) == 1
+    told = capsys.readouterr().err
+    for path in ("mine/facts/the-zorgblat.md", "other/zorgblat.md"):
+        assert told.count(f"{path}: {NAMED}") == 1
 
 
 def test_the_command_asks_and_shows(

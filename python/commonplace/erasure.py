@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.embedded_text import digest
-from commonplace.errors import InvalidArgument, QueryError
+from commonplace.errors import Conflict, InvalidArgument, QueryError
 from commonplace.search_filter import given_filter
 from commonplace.sessions import Sessions
 
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 SHORTEST = 3
 """Bytes of a text that can be forgotten: a Chinese character, or three letters."""
+OTHER_NOW = (
+    "nothing was erased: the token is not that of what would be erased now; look at it without a "
+    "token, and give the token of that answer"
+)
+"""It does not tell the right token: that would erase what nobody has seen."""
 
 
 def given_texts(what: object) -> list[str]:
@@ -52,7 +57,7 @@ class Erasure(Sessions):
         A text is found wherever it stands, in small or large letters if it has no large one: the
         list item, the row, the sentence with its lines or the message that holds it goes. So do
         old versions of it, with a citation also copies of the passage. Hashes stay in
-        `.commonplace/forgotten.jsonl`, so that an import does not bring it back. What git or a
+        `.commonplace/`, so that neither an import nor `Profile.flush` brings it back. What git or a
         backup keeps is not reached, and other processes let go of it when they look next.
 
         Args:
@@ -95,14 +100,25 @@ class Erasure(Sessions):
         )
         if dry_run:
             return plan
+        if token not in {None, plan.token}:
+            raise Conflict(OTHER_NOW)
+        # a command starts without it
+        from commonplace.tombstones import Tombstones  # noqa: PLC0415
+
+        if plan.passages:
+            # first, so that a call that is killed leaves them too
+            Tombstones(self.side_files()).add(passage.text for passage in plan.passages)
         gone = {passage.path for passage in plan.passages}.union(plan.files)
-        return self._core.forget(
-            *arguments,
-            everything=everything,
-            dry_run=False,
-            token=token,
-            live_vectors=self._live_vectors(gone),
-        )
+        try:
+            return self._core.forget(
+                *arguments,
+                everything=everything,
+                dry_run=False,
+                token=token,
+                live_vectors=self._live_vectors(gone),
+            )
+        except Conflict:
+            raise Conflict(OTHER_NOW) from None
 
     def retain(
         self,

@@ -38,6 +38,9 @@ SESSION = argument("--session", metavar="ID", help="The session whose memory it 
 CWD = argument(
     "--cwd", metavar="FOLDER", help="Where the session works. Default: the current folder."
 )
+PAST = argument("--past", action="store_true", help="Also what is no longer true.")
+# What `show` takes besides
+SHOW = {"profile": (PAST,)}
 # Working memory is that of a process, and so always empty here
 LEFT_OUT = {"get_working_memory"}
 # What a tool answers when there is nothing
@@ -86,11 +89,12 @@ def _commands(system: str, shared: tuple[Argument, ...]) -> dict[str, Command]:
     tools = tools_for(object.__new__(kind), only=given)
     names = {tool.name: _short(tool.name) for tool in tools}
     group = system.replace("_", "-")
-    found = {"show": Command(f"{group} show", _shower(system), shared)}
+    shown = (*SHOW.get(system, ()), *shared)
+    found = {"show": Command(f"{group} show", _shower(system), shown)}
     for tool in tools:
         short = names[tool.name]
         more = () if tool.read_only else (KEEP_SECRETS,)
-        yes = (YES,) if tool.name == "forget" else ()
+        yes = (YES,) if tool.name == "forget" or tool.effect == "erases" else ()
         arguments = (*arguments_of(tool, names), *yes, *more, *shared)
         found[short] = Command(f"{group} {short}", _runner(system, tool, names), arguments)
     return found
@@ -121,6 +125,8 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
             fields["messages"], fields["file"] = _conversation(opening, fields)
         arguments = arguments_for(tool, fields)
         keeps = fields.get("keep_secrets", False)
+        if tool.effect == "erases" and not _is_agreed(tool, names, arguments, fields):
+            return FOUND
         with opened(opening, create=not tool.read_only, keep_secrets=keeps) as store:
             memory = _memory(system, store, fields)
             tools = tools_for(memory, only=[tool.name])
@@ -162,6 +168,15 @@ def _is_to_erase(shown: Any, fields: dict[str, Any], *, as_json: bool) -> bool:
     return agreed(yes=False)
 
 
+def _is_agreed(
+    tool: Tool, names: dict[str, str], arguments: dict[str, Any], fields: dict[str, Any]
+) -> bool:
+    """Return whether a tool that erases may: on a terminal a person is asked without --yes."""
+    what = ", ".join(map(str, arguments.values())) or "everything"
+    question = f"{names[tool.name].capitalize()} {what}?"
+    return not sys.stdin.isatty() or agreed(yes=fields["yes"], question=question)
+
+
 def _is_nothing(answer: Any) -> bool:
     """Return whether a tool has found nothing to read or to forget."""
     if isinstance(answer, str):
@@ -180,8 +195,9 @@ def _shower(system: str) -> Callable[..., int]:
 
         from commonplace.cli.memory_answers import overview_of, print_sections
 
+        own = {one.dest: fields[one.dest] for one in SHOW.get(system, ())}
         with opened(opening) as store:
-            sections = overview_of(system, _memory(system, store, fields), store)
+            sections = overview_of(system, _memory(system, store, fields), store, **own)
         if as_json:
             emit(msgspec.to_builtins(sections))
         else:

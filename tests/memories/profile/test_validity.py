@@ -12,6 +12,9 @@ from commonplace.store import Store
 from tests.doubles import Clock
 from tests.memories.profile.helpers import texts
 
+ENGLISH = ("where did I live before", "where did I live in {}")
+CHINESE = ("我以前住哪", "我{}年住哪里")
+
 
 def test_what_was_true_stays_with_its_days(opened: Store, clock: Clock) -> None:
     memory = Profile(opened, clock=clock, half_life=30)
@@ -101,6 +104,30 @@ def test_the_past_is_found_in_another_language(
     assert [one.text for one in memory.recall(question).found if one.until] == [was]
 
 
+@pytest.mark.parametrize(
+    ("told", "ask", "when"),
+    [
+        (("I live in Berlin", "We moved to Lisbon", "I moved to Oslo"), *ENGLISH),
+        (("我住在北京", "我搬到上海了", "我搬到广州了"), *CHINESE),
+        (("我住在北京", "We moved to Lisbon", "User lives in Oslo"), *CHINESE),
+    ],
+)
+def test_every_past_value_is_found_and_that_of_a_year(
+    memory: Profile, clock: Clock, told: tuple[str, ...], ask: str, when: str
+) -> None:
+    for text in told:
+        memory.remember(text, "identity")
+        clock.now += timedelta(days=730)
+    past = [one.text for one in memory.recall(ask).found if one.until]
+    assert sorted(past) == sorted(told[:2])
+    # told in February 2026, 2028 and 2030
+    for year, text in ((2027, told[0]), (2029, told[1]), (2031, told[2])):
+        assert [one.text for one in memory.recall(when.format(year)).found] == [text]
+    # before a change both
+    assert len(memory.recall(when.format(2028)).found) == 2
+    assert [one.text for one in memory.recall(when.format(2032)).found] == [told[2]]
+
+
 def test_many_past_entries_hide_nothing(opened: Store, memory: Profile) -> None:
     past = "".join(
         f"- ~~User lives in Rome~~ <!-- META: since=2025-01-{day:02} until=2025-01-{day:02} -->\n"
@@ -182,6 +209,23 @@ def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
         ("下个月中旬之前我都在成都出差", "2026-12-20"),
         ("接下来两周休假", "2026-11-16"),
         ("这个月上夜班", "2026-11-30"),
+        ("I have an exam tomorrow", "2026-11-03"),
+        ("User's exam is on 12 December", "2026-12-12"),
+        ("User will be in Rome next week", "2026-11-15"),
+        ("User has a dentist appointment next Tuesday", "2026-11-10"),
+        ("User is flying to Oslo on Friday", "2026-11-06"),
+        ("User is free the day after tomorrow", "2026-11-04"),
+        ("my sister is visiting this weekend", "2026-11-08"),
+        ("User is in Berlin for three days", "2026-11-05"),
+        ("我明天考试", "2026-11-03"),
+        ("我大后天面试", "2026-11-05"),
+        ("我下周去东京", "2026-11-15"),
+        ("我下周三去东京", "2026-11-11"),
+        ("下个月我要去日本", "2026-12-31"),
+        ("这周末爸妈来", "2026-11-08"),
+        ("我要出差三天", "2026-11-05"),
+        ("我12月3日手术", "2026-12-03"),
+        ('User\'s sister is visiting (2026-11) — "my sister visits next week"', "2026-11-15"),
         # none of these ends
         ("User moved to Lisbon this week", None),
         ("这周搬到上海了", None),
@@ -204,6 +248,17 @@ def test_what_is_from_tomorrow_is_true(memory: Profile, opened: Store) -> None:
         ("The lift goes up to the 5th floor only", None),
         ("User does not sleep until the 2nd child is born", None),
         ("三月一号以前我住北京", None),
+        ("User starts a new job next week", None),
+        ("User works from home from next week", None),
+        ("User turns 40 next week", None),
+        ("User has a team meeting on Friday", None),
+        ("User has been in Berlin for three weeks", None),
+        ("User works at Tomorrow Capital", None),
+        ("User's birthday is on 12 December", None),
+        ("从下周起我在家办公", None),
+        ("我下周搬家", None),
+        ("我周末加班", None),
+        ("我出差了三天", None),
     ],
 )
 def test_ends(text: str, end: str | None) -> None:

@@ -31,10 +31,9 @@ from commonplace.memories.facts_and_episodes.entries import (
     removed,
     split,
 )
-from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
+from commonplace.memories.facts_and_episodes.notes import ARCHIVE, EPISODES, Notes
 from commonplace.protocols import ChatModel
 
-ARCHIVE = "archive/"
 # How often a file is read anew while others change it.
 _TRIES = 64
 
@@ -76,6 +75,11 @@ class Span:
     def path(self) -> str:
         """The path of its file in the memory."""
         return f"{EPISODES}{self.name}.md"
+
+    @property
+    def last_day(self) -> date:
+        """The last day of its month."""
+        return _last_day(self.month)
 
 
 class Months:

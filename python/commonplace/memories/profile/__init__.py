@@ -53,6 +53,7 @@ from commonplace.recall import HybridSearch
 from commonplace.recall.matching_lines import find_text, listed
 from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
+from commonplace.tombstones import Tombstones
 from commonplace.tools import VersionedText, tool
 from commonplace.typed_dict import TypedDict
 
@@ -229,6 +230,7 @@ class Profile(ForgetTool):
         limit: int = 10,
         start: int = 0,
         context: int = 0,
+        at: date | None = None,
     ) -> str:
         """Look up what is known about the user.
 
@@ -242,11 +244,14 @@ class Profile(ForgetTool):
             limit: Most entries that `search`, or lines that `grep` gives.
             start: How many characters `full` skips, as the end of an earlier answer says.
             context: How many lines `grep` shows before and after each, at most 20.
+            at: With `search`, what was true on this day.
 
         Raises:
-            QueryError: There is no query to search for, the mode is another, or a number is
-                negative.
+            QueryError: There is no query to search for, the mode is another, a number is negative,
+                or a day is given with another mode.
         """
+        if at is not None and mode != "search":
+            raise QueryError(f"at is a day for mode 'search', not for {mode!r:.40}")
         if limit < 1 or start < 0:
             raise QueryError("limit is 1 or more, start is 0 or more")
         main = self._pages.main
@@ -263,7 +268,7 @@ class Profile(ForgetTool):
                 self.store, query, self._pages.prefixes, limit, context=context, source="note"
             )
             return VersionedText(listed(found, query, limit), versions)
-        answer = self.recall(query, limit + 1)
+        answer = self.recall(query, limit + 1, at=at)
         shown = [
             f"{number}. [{one.category}] {_indented(one.text)} ({one.citation}{_about(one)})"
             for number, one in enumerate(answer.found[:limit], 1)
@@ -280,10 +285,11 @@ class Profile(ForgetTool):
     ) -> dict[str, Any]:
         """Keep what is worth it of a conversation that ends: preferences, habits, corrections.
 
-        What is meant only for the moment ("this time", "for now") is left out. What the user asks
-        to forget is shown, and erased only by `forget`. What was kept goes to the daily log as
-        well. What a transcript says of "last month" or "until Friday" counts from its own day.
-        To flush a session twice, or once more when it has gone on, adds only what is new.
+        What is meant only for the moment ("this time", "for now") is left out, and so is what was
+        forgotten. What the user asks to forget is shown, and erased only by `forget`. What was kept
+        goes to the daily log as well. What a transcript says of "last month" or "until Friday"
+        counts from its own day. To flush a session twice, or once more when it has gone on, adds
+        only what is new.
 
         Args:
             messages: The conversation, in order, also as JSON text; or the path of a transcript in
@@ -296,6 +302,7 @@ class Profile(ForgetTool):
             `filtered`: text and reason of what the user meant only for then;
             `to_forget`: where the user asks to forget something, `what` it is, with the `passages`
             that hold it and the `token` that `forget` takes, or `similar` ones to be cited;
+            `forgotten`: how many sentences were forgotten before, if any were;
             `passed_over`: how many other sentences; `log`: the path of the log, None when there
             was nothing to note.
 
@@ -308,7 +315,16 @@ class Profile(ForgetTool):
         pairs = [(role, text) for role, (text, _) in texts]
         known = self._log.flushed(pairs, session)
         said = self._day_of(messages)
-        classified = extract(pairs[known:], now=said, model=self._model)
+        told = extract(pairs[known:], now=said, model=self._model)
+        tombstones = Tombstones(self.store.side_files())
+        classified = [
+            found
+            for found in told
+            if not any(
+                text in tombstones
+                for text in (found.stored, found.text, pairs[known + found.source][1])
+            )
+        ]
         remembered = []
         for number, undecided in enumerate(classified):
             by = _SPEAKERS.get(pairs[known + undecided.source][0], "other")
@@ -344,6 +360,7 @@ class Profile(ForgetTool):
             "remembered": remembered,
             "filtered": filtered,
             **({"to_forget": requests} if requests else {}),
+            **({"forgotten": len(told) - len(classified)} if len(classified) < len(told) else {}),
             "passed_over": len(classified) - len(lines) - len(requests),
             "log": written and written.path,
         }
@@ -443,9 +460,9 @@ class Profile(ForgetTool):
     ) -> Injection:
         r"""Return what of the memory goes into a prompt, framed as data, with its receipt.
 
-        60 % of the budget is for MEMORY.md, with "identity" first, then "style" and "preference",
-        40 % for what answers the query; what one share leaves is for the other. Entries go in
-        whole, each once; the heading says how many are not shown.
+        60 % of the budget is for MEMORY.md, with the user's name and "identity" first, then "style"
+        and "preference", 40 % for what answers the query; what one share leaves is for the other.
+        Entries go in whole, each once; the heading says how many are not shown.
 
         Args:
             query: What the user asks now; empty: nothing is searched for.
