@@ -133,7 +133,7 @@ class Stores:
         return self._folder
 
     def root(self, tenant: str) -> Path:
-        """Return the root of a tenant as its store names it; the folder may be relative, or a link."""
+        """Return the root of a tenant as its store names it: in full, and without links."""
         used = self._open.get(tenant)
         return used.store.root if used and used.store else self._folder / tenant
 
