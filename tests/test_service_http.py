@@ -441,17 +441,51 @@ def test_health_metrics_and_logs_have_no_content(
     assert "acme" not in told + json.dumps(lines)
 
 
+def ask_mcp(client: Client, method: str, **params: Any) -> Json:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    status, told, _ = client.send(
+        "POST",
+        "/mcp",
+        json.dumps(body).encode(),
+        **{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"},
+    )
+    assert status == 200, told
+    return dict(told)
+
+
+@pytest.mark.parametrize("form", ["relative", "link to all", "link to one"])
+def test_no_error_tells_where_the_folder_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    real = tmp_path / "real"
+    tenant = Path("tenants") / tenant_key("acme")
+    (real / tenant).mkdir(parents=True)
+    root = Path("real" if form == "relative" else "root")
+    if form == "link to all":
+        root.symlink_to(real)
+    elif form == "link to one":
+        (root / "tenants").mkdir(parents=True)
+        (root / tenant).symlink_to(real / tenant)
+    process = Process(root)
+    with serving(process) as port:
+        client = Client(port, process.tokens.new("acme", "bot")[0])
+        told = [
+            client.call("write", path="/etc/x.md", content="x")[1],
+            client.call("list", prefix="/etc")[1],
+            ask_mcp(client, "resources/read", uri="commonplace://note//etc/x.md"),
+            ask_mcp(client, "tools/call", name="read", arguments={"path": "/etc/x.md"}),
+            ask_mcp(client, "tools/call", name="status", arguments={}),
+        ]
+    assert 'it is not in the memory at "."; give' in told[0]["error"]["message"]
+    for one in told:
+        assert str(tmp_path) not in json.dumps(one)
+        assert tenant.name not in json.dumps(one)
+
+
 def test_mcp_has_the_memory_and_the_tools_of_its_token(process: Process, port: int) -> None:
     def ask(client: Client, method: str, **params: Any) -> Json:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        status, told, _ = client.send(
-            "POST",
-            "/mcp",
-            json.dumps(body).encode(),
-            **{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"},
-        )
-        assert status == 200, told
-        return dict(told["result"])
+        return dict(ask_mcp(client, method, **params)["result"])
 
     writer = Client(port, process.tokens.new("mcp one", "bot")[0])
     other = Client(port, process.tokens.new("mcp two", "bot", ("read",))[0])

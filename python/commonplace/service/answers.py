@@ -32,6 +32,8 @@ STATUS_OF: tuple[tuple[type[Exception], int], ...] = (
     (TypeError, 400),
 )
 RETRIED_LATER = "2"
+ROOT = "."
+"""In place of the folder of a tenant, which is none of the caller's business."""
 
 
 def answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -45,14 +47,14 @@ def refusal(error: Exception, root: str = "") -> Response:
 
     Args:
         error: What was raised.
-        root: A folder of this machine, which is none of the caller's business.
+        root: The folder of the tenant, which is not told.
     """
     status = next((status for kind, status in STATUS_OF if isinstance(error, kind)), 500)
     if status == 500 and not isinstance(error, errors.CommonplaceError):
         code, told = "internal", "an error in the service; it is in its log"
     else:
         code = getattr(error, "code", "argument")
-        told = str(error).replace(root, "") if root else str(error)
+        told = str(error).replace(root, ROOT) if root else str(error)
     headers = {}
     if isinstance(error, TooMany):
         headers["retry-after"] = str(math.ceil(error.after))

@@ -133,7 +133,7 @@ class _Routes:
         except Exception as error:  # noqa: BLE001 - told by its status, and ours are logged
             if not isinstance(error, CommonplaceError | ValueError | TypeError):
                 self._process.metrics.failed(name, error)
-            return refusal(error, str(self._process.stores.folder / caller.tenant))
+            return refusal(error, str(self._process.stores.root(caller.tenant)))
         if found.get("freshness") == "stale":
             self._process.metrics.stale()
         return answer(found)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from commonplace.doors.mcp.http import streamable
-from commonplace.doors.mcp.methods import Methods, Params
+from commonplace.doors.mcp.methods import Methods, Params, RpcError
 from commonplace.doors.mcp.tools import NOTES
 from commonplace.errors import CommonplaceError
+from commonplace.service.answers import ROOT
 from commonplace.service.calls import Service
 from commonplace.service.opensearch import EngineUnavailable
 from commonplace.service.tokens import Grant, Scope
@@ -44,12 +45,20 @@ class GrantedMethods(Methods):
         """The tools that the token allows."""
         return Toolset(tuple(one for one in super().tools if _scope(one) in self._grant.scopes))
 
-    def _call_tool(self, params: Params) -> dict[str, Any]:
-        found = msgspec.json.encode(self._called(params))
-        # where the folder lies is none of the caller's business
-        return dict(msgspec.json.decode(found.replace(str(self._own.root).encode(), b"/")))
+    def answer(self, method: str, params: Params) -> dict[str, Any]:
+        """Return the result of a request; nothing in it says where the folder is.
 
-    def _called(self, params: Params) -> dict[str, Any]:
+        Raises:
+            RpcError: The method is unknown, or its parameters are wrong.
+        """
+        root = str(self._own.root)
+        try:
+            found = msgspec.json.encode(super().answer(method, params))
+        except RpcError as error:
+            raise RpcError(error.code, error.message.replace(root, ROOT), error.data) from None
+        return dict(msgspec.json.decode(found.replace(root.encode(), ROOT.encode())))
+
+    def _call_tool(self, params: Params) -> dict[str, Any]:
         name = params.get("name")
         effects = {tool.name: tool for tool in self.tools}
         if not isinstance(name, str) or name not in effects or effects[name].read_only:

@@ -132,6 +132,11 @@ class Stores:
         """The folder below which the roots are."""
         return self._folder
 
+    def root(self, tenant: str) -> Path:
+        """Return the root of a tenant as its store names it: in full, and without links."""
+        used = self._open.get(tenant)
+        return used.store.root if used and used.store else self._folder / tenant
+
     def open_count(self) -> int:
         """Return how many stores are open."""
         return len(self._open)
