@@ -71,7 +71,9 @@ class Texts:
 def engine(given: argparse.Namespace) -> Iterator[tuple[Cluster, OpenSearch]]:
     """Run the engine over what the folder has."""
     with running(1, given.folder / "engine", given.heap, optimized=True) as cluster:
-        client = OpenSearch(cluster.url, prefix=INDEX, replicas=0, shards=3, timeout=60)
+        client = OpenSearch(
+            cluster.url, prefix=INDEX, replicas=0, shards=3, timeout=60, search_timeout=60
+        )
         yield cluster, client
         client.close()
 

@@ -470,6 +470,29 @@ def test_a_search_that_cannot_see_a_write_says_so(fake: Double, tmp_path: Path) 
         fake.fault = lambda _path, _body: None
 
 
+def test_a_search_of_an_engine_that_hangs_fails_before_other_calls(
+    fake: Double, tmp_path: Path
+) -> None:
+    with Tenants(tmp_path, fake.url, search_timeout=0.5) as tenants:
+        tenants.call("acme", "write", path="a.md", content="oolong\n")
+        hangs = threading.Event()
+
+        def hang(_path: str, _body: bytes) -> None:
+            hangs.wait(60)
+
+        for _ in ("the alias is not known", "the alias is known"):
+            fake.fault = hang
+            begun = time.monotonic()
+            with pytest.raises(EngineUnavailable, match="does not answer"):
+                tenants.call("other", "search", query="oolong")
+            assert time.monotonic() - begun < 10
+            hangs.set()
+            fake.fault = lambda _path, _body: None
+            tenants.call("other", "search", query="oolong")
+            hangs.clear()
+        hangs.set()
+
+
 def test_a_full_disk_changes_nothing_and_is_told(
     fake: Double, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

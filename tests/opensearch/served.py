@@ -42,7 +42,7 @@ class Served:
     ) -> None:
         (self.port,) = free_ports(1)
         options = ["--engine", ",".join(urls), "--index", index, "--port", str(self.port)]
-        options += ["--rate", "100000"]
+        options += ["--rate", "100000", "--search-timeout", "10"]
         run = "from commonplace.cli import main\nraise SystemExit(main())"
         run = OLDER + run if older else run
         command = [sys.executable, "-c", run, "--root", str(root), "serve", *options]

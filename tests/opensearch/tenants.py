@@ -32,6 +32,7 @@ class Tenants:
         objects: Where files are; None: below the root.
         replicas: Copies of each shard in the engine.
         timeout: Seconds that a call of the engine may take, on a machine with much else to do.
+        search_timeout: Seconds that a request of a search may take; default: `timeout`.
         embedder: Makes vectors, which the engine keeps where it has k-NN.
     """
 
@@ -45,6 +46,7 @@ class Tenants:
         objects: VersionedObjects | None = None,
         replicas: int = 0,
         timeout: float = 120.0,
+        search_timeout: float | None = None,
         embedder: Embedder | None = None,
     ) -> None:
         self.engine = None
@@ -55,6 +57,7 @@ class Tenants:
                 replicas=replicas,
                 shards=1,
                 timeout=timeout,
+                search_timeout=search_timeout or timeout,
                 vectors=VectorField.of(embedder) if embedder else None,
             )
         self.process = Process(folder, self.engine, grace=grace, objects=objects, embedder=embedder)

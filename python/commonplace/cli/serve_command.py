@@ -58,6 +58,13 @@ RATE = argument(
     metavar="N",
     help="Calls of one tenant per second. Default: 100.",
 )
+SEARCH_TIMEOUT = argument(
+    "--search-timeout",
+    type=count(1),
+    default=3,
+    metavar="SECONDS",
+    help="Seconds in which the engine has to answer a request of a search. Default: 3.",
+)
 LARGEST = argument(
     "--largest", type=count(1), default=4, metavar="MB", help="Largest request. Default: 4 MB."
 )
@@ -82,7 +89,7 @@ DAYS = argument(
 
 @command(
     *(ACTION, ENGINE, OBJECTS, PREFIX, REPLICAS, LISTEN_HOST, LISTEN_PORT, RATE, LARGEST),
-    *(KEEP_SECRETS, TENANT, AGENT, SCOPES, DAYS, JSON),
+    *(SEARCH_TIMEOUT, KEEP_SECRETS, TENANT, AGENT, SCOPES, DAYS, JSON),
 )
 def serve(
     opening: RootOptions,
@@ -96,6 +103,7 @@ def serve(
     port: int,
     rate: int,
     largest: int,
+    search_timeout: int,
     keep_secrets: bool,
     tenant: str | None,
     agent: str,
@@ -117,7 +125,7 @@ def serve(
         raise UsageError(told) from None
     # its weights are loaded by what searches or indexes
     embedder = wanted_embedder() if action[:1] != ["token"] else None
-    client = _engine(engine, index, replicas, embedder)
+    client = _engine(engine, index, replicas, search_timeout, embedder)
     limits = Limits(rate, 2 * rate)
     process = Process(
         root,
@@ -146,7 +154,7 @@ def serve(
 
 
 def _engine(
-    url: str | None, index: str, replicas: int, embedder: Embedder | None
+    url: str | None, index: str, replicas: int, search_timeout: int, embedder: Embedder | None
 ) -> OpenSearch | None:
     """Return the client of a search engine, if one is named."""
     import os
@@ -161,7 +169,10 @@ def _engine(
             told = f"--engine is an address such as http://127.0.0.1:9200, not {node.strip()!r}"
             raise UsageError(told)
     vectors = VectorField.of(embedder) if embedder else None
-    return OpenSearch(url, prefix=index, replicas=replicas, vectors=vectors) if url else None
+    if not url:
+        return None
+    timeout = float(search_timeout)
+    return OpenSearch(url, prefix=index, replicas=replicas, search_timeout=timeout, vectors=vectors)
 
 
 def _objects(url: str | None) -> VersionedObjects | None:

@@ -60,17 +60,26 @@ class EngineHttp:
             return False
         return answer.status == 200
 
-    def send(self, method: str, path: str, body: Any) -> tuple[int, dict[str, Any]]:
+    def send(
+        self, method: str, path: str, body: Any, timeout: float | None = None
+    ) -> tuple[int, dict[str, Any]]:
         """Return status and JSON of the answer; another node is asked where one does not answer.
+
+        Args:
+            method: Of HTTP.
+            path: What is asked for.
+            body: Sent as JSON; a list as a line each.
+            timeout: Seconds that it may take; default: those of all calls.
 
         Raises:
             NoAnswer: No node answered, or not with JSON.
         """
         data, kind = _encoded(body)
         why = ""
-        deadline = time.monotonic() + self.timeout
+        timeout = self.timeout if timeout is None else timeout
+        deadline = time.monotonic() + timeout
         # a node that hangs leaves time to ask another one
-        read_timeout = self.timeout / min(len(self._urls), 2)
+        read_timeout = timeout / min(len(self._urls), 2)
         attempts = max(ATTEMPTS, len(self._urls))
         for attempt in range(attempts):
             if (left := deadline - time.monotonic()) <= 0:

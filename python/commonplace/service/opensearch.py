@@ -67,6 +67,7 @@ BULK_BYTES = 1 << 20
 """Bytes of a bulk request: a node that is busy has to answer it in time."""
 AT_ONCE = 3
 """Bulk requests of one write that wait for their answers: the engine indexes some on each core."""
+SEARCH_TIMEOUT = 3.0
 READ_AT_ONCE = 1024
 """Documents of a request that reads them."""
 
@@ -89,6 +90,7 @@ class OpenSearch:
         replicas: Copies of each shard; 1 survives the loss of a node.
         shards: Of a new index.
         timeout: Seconds that a call may take.
+        search_timeout: Seconds that a request of a search may take: somebody waits for it.
         vectors: The field for those of an embedder; None: the index has none.
     """
 
@@ -100,6 +102,7 @@ class OpenSearch:
         replicas: int = 1,
         shards: int = 3,
         timeout: float = 10.0,
+        search_timeout: float = SEARCH_TIMEOUT,
         vectors: VectorField | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -108,6 +111,7 @@ class OpenSearch:
         """The field for vectors, once it is known that the index has it."""
         self._wanted = vectors
         self.http = EngineHttp(url, timeout, sleep)
+        self.search_timeout = search_timeout
         self._replicas, self._shards = replicas, shards
         self._aliases: set[str] = set()
         self._lock = threading.Lock()
@@ -194,6 +198,7 @@ class OpenSearch:
             replicas=self._replicas,
             shards=self._shards,
             timeout=self.http.timeout,
+            search_timeout=self.search_timeout,
             vectors=self._wanted,
         )
         self.http.send("DELETE", f"/{self.prefix}-{number}", None)
@@ -226,12 +231,12 @@ class OpenSearch:
             raise IndexMissing(f"there is no index {alias}")
         return next(iter(found))
 
-    def admit(self, tenant: str) -> None:
+    def admit(self, tenant: str, timeout: float | None = None) -> None:
         """Make the alias of a tenant, if this process has not seen it."""
         if tenant in self._aliases:
             return
         # a tenant of an index that is gone must not make an index of the alias's name
-        if not self.has_alias(tenant):
+        if not self.has_alias(tenant, timeout):
             action = scope.alias_action(self._physical(self.index), self.prefix, tenant)
             status, told = self.http.send("POST", "/_aliases", {"actions": [action]})
             if status == 404:
@@ -241,10 +246,10 @@ class OpenSearch:
         with self._lock:
             self._aliases.add(tenant)
 
-    def has_alias(self, tenant: str) -> bool:
+    def has_alias(self, tenant: str, timeout: float | None = None) -> bool:
         """Say whether the index has the alias of a tenant: it has had files."""
         alias = scope.alias_of(self.prefix, tenant)
-        return self.http.send("HEAD", f"/_alias/{alias}", None)[0] != 404
+        return self.http.send("HEAD", f"/_alias/{alias}", None, timeout)[0] != 404
 
     def forget_aliases(self) -> None:
         """Look anew for the index and the aliases: somebody has removed them."""
@@ -330,20 +335,29 @@ class OpenSearch:
             found.append(doc["_source"] if doc.get("found") else None)
         return found
 
-    def search(self, tenant: str, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def search(
+        self, tenant: str, bodies: Sequence[dict[str, Any]], timeout: float | None = None
+    ) -> list[dict[str, Any]]:
         """Return the answers to search requests, of which each is of this tenant alone.
+
+        Args:
+            tenant: Its key.
+            bodies: The requests.
+            timeout: Seconds that they may take; default: those of all calls.
 
         Raises:
             EngineUnavailable: One could not be answered as a whole.
             ForeignDocument: An answer had a document of another tenant.
         """
-        return self._again(tenant, lambda: self._search(tenant, bodies))
+        return self._again(tenant, lambda: self._search(tenant, bodies, timeout), timeout)
 
-    def _search(self, tenant: str, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _search(
+        self, tenant: str, bodies: Sequence[dict[str, Any]], timeout: float | None
+    ) -> list[dict[str, Any]]:
         lines: list[dict[str, Any]] = []
         for body in bodies:
             lines += scope.scoped(self.prefix, tenant, Search(body))
-        status, told = self.http.send("POST", "/_msearch", lines)
+        status, told = self.http.send("POST", "/_msearch", lines, timeout)
         answers = _answers(status, told, "responses", len(bodies), "the engine could not search")
         for answer in answers:
             if "error" in answer:
@@ -356,13 +370,13 @@ class OpenSearch:
 
     # Repetition
 
-    def _again(self, tenant: str, call: Callable[[], Found]) -> Found:
+    def _again(self, tenant: str, call: Callable[[], Found], timeout: float | None = None) -> Found:
         """Make a call, and once more if the alias was removed since this process has seen it."""
-        self.admit(tenant)
+        self.admit(tenant, timeout)
         try:
             return call()
         except IndexMissing:
-            self.admit(tenant)
+            self.admit(tenant, timeout)
             return call()
 
     def _bulk(self, batch: Batch) -> list[int]:

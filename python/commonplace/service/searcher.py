@@ -274,7 +274,7 @@ class Searcher:
             EngineUnavailable: Not all were answered as a whole.
         """
         try:
-            return self._client.search(tenant, bodies)
+            return self._client.search(tenant, bodies, self._client.search_timeout)
         except IndexMissing:
             self.on_missing()
             raise
