@@ -470,6 +470,26 @@ def test_a_search_that_cannot_see_a_write_says_so(fake: Double, tmp_path: Path) 
         fake.fault = lambda _path, _body: None
 
 
+def test_a_search_waits_no_longer_for_a_write_than_it_says(fake: Double, tmp_path: Path) -> None:
+    with Tenants(tmp_path, fake.url) as tenants:
+        first = tenants.call("acme", "write", path="a.md", content="oolong\n")
+        assert tenants.found("acme", "oolong", fresh=[first["fresh"]])
+        goes_on = threading.Event()
+
+        def slow(path: str, _: bytes) -> None:
+            if path == "/_bulk":
+                goes_on.wait(60)
+
+        fake.fault = slow
+        written = tenants.call("acme", "write", path="b.md", content="sencha\n")
+        begun = time.monotonic()
+        answer = tenants.call("acme", "search", query="oolong", fresh=[written["fresh"]])
+        assert time.monotonic() - begun < 30
+        goes_on.set()
+        assert answer["freshness"] == "stale"
+        assert tenants.found("acme", "sencha", fresh=[written["fresh"]]) == ["b.md#L1"]
+
+
 def test_a_search_of_an_engine_that_hangs_fails_before_other_calls(
     fake: Double, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 from commonplace.errors import CommonplaceError, Conflict, InDoubt
@@ -21,6 +22,8 @@ FILE_WORKERS, TENANT_WORKERS = 16, 2
 
 Most of the first wait for the engine, which gets the changes of several tenants in one request.
 """
+WAITERS = 64
+"""Threads that bring to the index what searches wait for, even if these wait no longer."""
 EVERYBODY = ""
 """In place of a tenant: the index has to be made anew, and all tenants in it."""
 log = logging.getLogger(__name__)
@@ -53,6 +56,7 @@ class Changes:
         self._rebuilding: set[str] = set()
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._seeing = ThreadPoolExecutor(WAITERS, "waiter")
         queues = [self._files] * FILE_WORKERS + [self._tenants] * TENANT_WORKERS
         self._threads = [
             threading.Thread(target=self._run, args=(one,), name="indexer", daemon=True)
@@ -73,6 +77,7 @@ class Changes:
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
+        self._seeing.shutdown(cancel_futures=True)
 
     def waiting(self) -> int:
         """Return how many changes of this process wait to be indexed."""
@@ -113,6 +118,13 @@ class Changes:
 
     def see(self, tenant: str, paths: list[str], timeout: float) -> bool:
         """Wait until searches see these files as they are now; say whether they do in time."""
+        # a request to the engine may take longer; what it has begun is of use to the next search
+        seeing = self._seeing.submit(self._see_or_restore, tenant, paths, timeout)
+        wait([seeing], timeout)
+        seeing.cancel()
+        return seeing.done() and not seeing.cancelled() and seeing.result()
+
+    def _see_or_restore(self, tenant: str, paths: list[str], timeout: float) -> bool:
         try:
             return self._see(tenant, paths, timeout)
         except IndexMissing:
