@@ -13,7 +13,7 @@ from hypothesis import settings
 import commonplace
 from tests.doubles import Clock
 from tests.opensearch.cluster import Cluster, Unavailable, running
-from tests.opensearch.double import double
+from tests.opensearch.double import Double, double
 
 # no test is timed: a busy machine takes long for any example. The examples of `make test` are the
 # same each time, so what fails there fails by the change; `make test-random` draws others
@@ -95,3 +95,10 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("no shared data beside the repository")
     return SHARED
+
+
+@pytest.fixture
+def fake() -> Iterator[Double]:
+    """Run a double of the search engine."""
+    with double() as server:
+        yield server

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,22 +13,9 @@ from commonplace.cli import run
 from commonplace.service.json_log import JsonFormatter
 from commonplace.service.process import Process
 from tests.opensearch.cluster import free_ports
-from tests.opensearch.double import Double, double
+from tests.opensearch.double import Double
 from tests.opensearch.served import Served
-from tests.opensearch.tenants import Tenants
-
-
-@pytest.fixture
-def fake() -> Iterator[Double]:
-    with double() as server:
-        yield server
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+from tests.opensearch.tenants import Tenants, wait_until
 
 
 def test_an_unknown_tenant_is_not_rebuilt(

@@ -24,16 +24,10 @@ from commonplace.service.pending import Pending
 from commonplace.service.scope import Put, Remove
 from commonplace.service.searcher import Searcher
 from commonplace.service.tenant_queue import TenantQueue
-from tests.opensearch.double import Double, double
-from tests.opensearch.tenants import FRESHNESS_TIMEOUT, Tenants
+from tests.opensearch.double import Double
+from tests.opensearch.tenants import FRESHNESS_TIMEOUT, Tenants, wait_until
 
 KEY = "0" * 32
-
-
-@pytest.fixture
-def fake() -> Iterator[Double]:
-    with double() as server:
-        yield server
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.fleet)])
@@ -237,13 +231,6 @@ def _finds(tenants: Tenants, tenant: str, query: str) -> bool:
         return bool(found)
     except EngineUnavailable:
         return False
-
-
-def wait_until(true: Any, seconds: float = 600.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.05)
 
 
 def test_the_log_of_a_process_that_was_killed_is_replayed(url: str, tmp_path: Path) -> None:
@@ -468,49 +455,6 @@ def test_a_search_that_cannot_see_a_write_says_so(fake: Double, tmp_path: Path) 
         assert [hit["citation"] for hit in answer["hits"]] == ["a.md#L1"]
         assert time.monotonic() - begun < 300
         fake.fault = lambda _path, _body: None
-
-
-def test_a_search_waits_no_longer_for_a_write_than_it_says(fake: Double, tmp_path: Path) -> None:
-    with Tenants(tmp_path, fake.url) as tenants:
-        first = tenants.call("acme", "write", path="a.md", content="oolong\n")
-        assert tenants.found("acme", "oolong", fresh=[first["fresh"]])
-        goes_on = threading.Event()
-
-        def slow(path: str, _: bytes) -> None:
-            if path == "/_bulk":
-                goes_on.wait(60)
-
-        fake.fault = slow
-        written = tenants.call("acme", "write", path="b.md", content="sencha\n")
-        begun = time.monotonic()
-        answer = tenants.call("acme", "search", query="oolong", fresh=[written["fresh"]])
-        assert time.monotonic() - begun < 30
-        goes_on.set()
-        assert answer["freshness"] == "stale"
-        assert tenants.found("acme", "sencha", fresh=[written["fresh"]]) == ["b.md#L1"]
-
-
-def test_a_search_of_an_engine_that_hangs_fails_before_other_calls(
-    fake: Double, tmp_path: Path
-) -> None:
-    with Tenants(tmp_path, fake.url, search_timeout=0.5) as tenants:
-        tenants.call("acme", "write", path="a.md", content="oolong\n")
-        hangs = threading.Event()
-
-        def hang(_path: str, _body: bytes) -> None:
-            hangs.wait(60)
-
-        for _ in ("the alias is not known", "the alias is known"):
-            fake.fault = hang
-            begun = time.monotonic()
-            with pytest.raises(EngineUnavailable, match="does not answer"):
-                tenants.call("other", "search", query="oolong")
-            assert time.monotonic() - begun < 10
-            hangs.set()
-            fake.fault = lambda _path, _body: None
-            tenants.call("other", "search", query="oolong")
-            hangs.clear()
-        hangs.set()
 
 
 def test_a_full_disk_changes_nothing_and_is_told(

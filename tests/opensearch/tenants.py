@@ -21,6 +21,14 @@ FRESHNESS_TIMEOUT = 600.0
 """Seconds until what was written has to be found."""
 
 
+def wait_until(true: Any, seconds: float = 600.0) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.05)
+
+
 class Tenants:
     """A process of the service, and a call by the name of a tenant.
 

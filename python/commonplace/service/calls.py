@@ -64,12 +64,18 @@ class Service:
                 return True
         return self.changes.see(tenant, paths, timeout)
 
+    def lags(self, tenant: str) -> bool:
+        """Say whether searches may not see a change that this process has acknowledged."""
+        return self.changes is not None and self.changes.lags(tenant)
+
 
 def search(service: Service, caller: Caller, request: ask.SearchRequest) -> Answer:
     """Return hits, and how fresh they are; by meaning, the confidence is in the scores."""
     tenant = caller.tenant
     paths = paths_of(tenant, request.fresh)
     seen = service.sees(tenant, paths)
+    # what carries a token asks for its own writes alone
+    lags = not paths and service.lags(tenant)
     with service.stores.of(tenant) as store:
         fields = cast("Any", request.fields())
         if request.meaning:
@@ -84,7 +90,7 @@ def search(service: Service, caller: Caller, request: ask.SearchRequest) -> Answ
             freshness, notes = found.freshness, found.notes
     return {
         "hits": hits,
-        "freshness": freshness if seen else "stale",
+        "freshness": "stale" if not seen or (lags and freshness == "fresh") else freshness,
         "confidence": confidence,
         "notes": notes,
     }

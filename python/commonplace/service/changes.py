@@ -24,6 +24,8 @@ Most of the first wait for the engine, which gets the changes of several tenants
 """
 WAITERS = 64
 """Threads that bring to the index what searches wait for, even if these wait no longer."""
+SEEN_AFTER = 2.0
+"""Seconds after which searches see what was indexed: the index refreshes each second."""
 EVERYBODY = ""
 """In place of a tenant: the index has to be made anew, and all tenants in it."""
 log = logging.getLogger(__name__)
@@ -52,7 +54,9 @@ class Changes:
         self._engine, self._indexer, self._stores = engine, indexer, stores
         self._grace = grace
         self._files, self._tenants = TenantQueue(), TenantQueue()
-        self._own: set[str] = set()
+        # the tenants of changes that wait, by entry, and when a change of each was indexed last
+        self._own: dict[str, str] = {}
+        self._indexed: dict[str, float] = {}
         self._rebuilding: set[str] = set()
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -83,12 +87,20 @@ class Changes:
         """Return how many changes of this process wait to be indexed."""
         return len(self._own)
 
+    def lags(self, tenant: str) -> bool:
+        """Say whether searches may not see a change that this process has acknowledged."""
+        with self._lock:
+            indexed = self._indexed.get(tenant)
+            if indexed is not None and time.monotonic() - indexed > SEEN_AFTER:
+                del self._indexed[tenant]
+            return tenant in self._indexed or tenant in self._own.values()
+
     @contextmanager
     def changing(self, tenant: str, path: str | None) -> Iterator[None]:
         """Change a file, or any file of the tenant if `path` is None, and have it indexed."""
         entry = self._log.begin(tenant, path)
         with self._lock:
-            self._own.add(entry.name)
+            self._own[entry.name] = tenant
         try:
             yield
         except InDoubt:
@@ -200,6 +212,8 @@ class Changes:
             log.exception("a file could not be indexed")
             return False
         for entry in entries:
+            with self._lock:
+                self._indexed[tenant] = time.monotonic()
             if entry.name in self._own or not entry.name or entry.age > self._grace:
                 self._end(entry)
         return True
@@ -242,7 +256,7 @@ class Changes:
                 # it stays, and is indexed once more
                 log.warning("the log of changes cannot be written now: %s", error)
         with self._lock:
-            self._own.discard(entry.name)
+            self._own.pop(entry.name, None)
 
 
 __all__ = ["Changes", "file_id"]
