@@ -130,6 +130,33 @@ def test_the_verb_itself_is_one(new: str) -> None:
     assert compare("我住在北京", new).conflict
 
 
+@pytest.mark.parametrize("home", ["I live in Berlin", "User lives with roommates"])
+@pytest.mark.parametrize(
+    "new",
+    [
+        "I moved the meeting to Friday",
+        "I moved my files to D:",
+        "I moved my savings to ING",
+        "I moved everything to the cloud",
+        "I have moved teams",
+        "we moved on to the next topic",
+        "I moved up a level",
+        "I moved to tears",
+        "I love living in the moment",
+        "I live in hope",
+    ],
+)
+def test_who_moves_a_thing_or_lives_in_no_place_lives_where_he_did(home: str, new: str) -> None:
+    assert not compare(home, new).conflict
+
+
+@pytest.mark.parametrize(
+    "new", ["we moved", "I moved last week", "I moved closer to work", "we moved into a bigger place"]
+)
+def test_who_moves_lives_elsewhere(new: str) -> None:
+    assert compare("User rents a flat", new).conflict
+
+
 def test_the_parts_are_named() -> None:
     verdict = compare("Alice lives in Paris", "Alice moved to Berlin")
     assert (verdict.subject, verdict.attribute) == ("alice", "home")

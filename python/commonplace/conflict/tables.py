@@ -22,6 +22,17 @@ WORDS = {
         "(?<![忍撑受耐经挡禁靠抓记保扛顶管守坐憋留][不得])住(?![院手嘴口校]|宿(?!舍))"
     ),
     "<搬>": "(?<![照生])搬(?![运砖弄起])",
+    # Behind "moved" it begins what has moved, or what somebody went on to, so he did not
+    "<object>": (
+        "the|my|our|his|her|their|its|an?|this|that|these|those|it|them|him|everything|all|some"
+        "|on|past|forward|ahead|up a"
+    ),
+    # In what somebody lives, or is moved to, that is no place
+    "<abstract>": (
+        "(?:moment|present|past|future|fear|hope|peace|harmony|denial|dread|style|comfort|luxury"
+        "|poverty|debt|squalor|sin|silence|solitude|isolation|chaos|shadows?|bubble|(?:real )?world"
+        "|reality|fantasy|dreams?|memory|tears|action|anger|strike)"
+    ),
 }
 
 
