@@ -90,7 +90,7 @@ _SENTENCE = re.compile(
 _BREAK = re.compile(
     r",? (?:and|but|while|whereas) (?:also )?|, |，(?:而且|并且|但是|但|也|还)?", re.IGNORECASE
 )
-_LIST = re.compile(r", and |, | and |、|，|以?及|和")
+_LIST = re.compile(r", and |, | and | & |、|，|以?及|和")
 _LIKED = re.compile(
     r"(?P<lead>(?:(?:the )?user |i |we )(?:prefers?|likes?|loves?|enjoys?|wants?|hates?|dislikes?"
     r"|is|am|ha(?:s|ve)|owns?|uses?|speaks?|plays?|eats?|drinks?|knows?) "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from commonplace.conflict import Verdict
 from commonplace.conflict.claims import of_families
 from commonplace.conflict.clauses import ASKS, CLAUSE
+from commonplace.conflict.conditions import ends_by_name
 from commonplace.conflict.features import attributes
 from commonplace.conflict.paraphrases import details, say_the_same
 from commonplace.conflict.statements import Statement, statements, without
@@ -17,8 +19,10 @@ from commonplace.conflict.words import DATES, content, plain
 
 Compare = Callable[[str, str], Verdict]
 """Tells whether the second statement makes the first untrue."""
+Untrue = tuple[tuple[Statement, Verdict], ...]
+"""Statements that hold no longer, and why."""
 
-_PARTS = re.compile(r", (?:and )?| and |; |[，、；]|以?及|和")
+_PARTS = re.compile(r", (?:and )?| and | & |; |[，、；]|以?及|和")
 # Such a part belongs to the value before it.
 _ADVERBIAL = re.compile(
     r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"
@@ -74,10 +78,10 @@ class EntryVerdict:
 
     `untrue` are its statements that hold no longer, `rest` what remains of its text, word for word.
     `carries` says that the rest holds the new text, in a line with others below it. `left` says why
-    a contradiction was left where it is; then nothing is untrue.
+    a contradiction, or one of several, was left where it is.
     """
 
-    untrue: tuple[tuple[Statement, Verdict], ...] = ()
+    untrue: Untrue = ()
     rest: str = ""
     carries: bool = False
     left: str = ""
@@ -115,14 +119,36 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
         return EntryVerdict(left=ENTANGLED)
     if len(olds) == 1 and _is_bare(without(text, olds)):
         return EntryVerdict(((Statement(0, len(text), text, text), untrue[0][1]),))
+    ended = _surely(untrue, news, compare)
+    doubtful = ", ".join(repr(one.text) for one, verdict in untrue if (one, verdict) not in ended)
+    left = f"it cannot be told whether this ends, too: {doubtful}" if doubtful else ""
     # what the new text says word for word does not come twice
     again = {plain(one) for one in news[1:]}
-    gone = [one for one, verdict in compared if verdict.conflict or plain(one.reading) in again]
+    gone = [one for one, _ in ended] + [one for one in olds if plain(one.reading) in again]
     if (rest := without(text, gone)) is not None:
-        return EntryVerdict(untrue, "" if _is_bare(rest) else rest)
+        return EntryVerdict(ended, "" if _is_bare(rest) else rest, left=left)
     if (rest := without(text, gone, new.strip())) is not None:
-        return EntryVerdict(untrue, rest, carries=True)
+        return EntryVerdict(ended, rest, carries=True, left=left)
     return EntryVerdict(left=ENTANGLED)
+
+
+def _surely(untrue: Untrue, news: list[str], compare: Compare) -> Untrue:
+    """Return of several statements of an entry those that a new one surely ends.
+
+    Those are the ones that it names, else those of which a rule finds it, else all: beside a
+    statement that is named or found, what may be untrue is mostly another thing of the same sort.
+    """
+    groups = defaultdict[str, list[tuple[Statement, Verdict]]](list)
+    for one, verdict in untrue:
+        by = [new for new in news if compare(one.reading, new).conflict]
+        # of a statement within the whole text, if one contradicts
+        groups[by[-1] if by else ""].append((one, verdict))
+    sure: list[tuple[Statement, Verdict]] = []
+    for new, group in groups.items():
+        named = [pair for pair in group if ends_by_name(pair[0].reading, new)]
+        found = [pair for pair in group if not pair[1].reason.startswith("likely:")]
+        sure += named or found or group
+    return tuple(pair for pair in untrue if pair in sure)
 
 
 def is_paraphrase(old: str, new: str, compare: Compare) -> bool:

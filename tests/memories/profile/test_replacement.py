@@ -47,6 +47,15 @@ def test_of_a_compound_the_rest_stays(opened: Store, memory: Profile) -> None:
     assert "- my dog is called Rex\n- ~~I prefer dark mode~~ <!--" in opened.read("MEMORY.md")
 
 
+def test_the_receipt_says_what_may_have_ended_too(memory: Profile) -> None:
+    memory.remember("儿子在三中上学，女儿在一小", "general")
+    receipt = memory.remember("儿子转到五中了", "general")
+    assert [old["text"] for old in receipt["replaced"]] == ["儿子在三中上学"]
+    assert receipt["notes"] == [
+        "'儿子在三中上学，女儿在一小' may not be true now: it cannot be told whether this ends, too: '女儿在一小'"
+    ]
+
+
 def test_a_list_of_a_person_keeps_its_children(opened: Store, memory: Profile) -> None:
     (opened.root / "MEMORY.md").write_text(HAND)
     receipt = memory.remember("Shell: fish shell", "general")

@@ -115,9 +115,10 @@ class Change:
             verdict = compare_entry(entry.text, self.content, self.compare)
             if stays and (verdict.left or verdict.untrue):
                 self.notes.append(f"what the owner said stays beside it: {entry.text!r:.200}")
-            elif verdict.left:
+                continue
+            if verdict.left:
                 self.notes.append(f"{entry.text!r:.60} may not be true now: {verdict.left}")
-            elif verdict.untrue:
+            if verdict.untrue:
                 ended.append((entry, verdict))
         return None, ended
 
