@@ -193,7 +193,7 @@ def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
         ("我有一辆特斯拉和一辆自行车", "特斯拉卖了", ["我有一辆特斯拉"], "我有一辆自行车"),
         ("我有一辆特斯拉和一辆宝马", "特斯拉卖了", ["我有一辆特斯拉"], "我有一辆宝马"),
         ("儿子在三中上学，女儿在一小", "儿子转到五中了", ["儿子在三中上学"], "女儿在一小"),
-        ("我们用 MySQL，我们缓存用 Redis", "改用 Postgres", ["我们用 MySQL"], "我们缓存用 Redis"),
+        ("我们用 MySQL，缓存用 Redis", "改用 Postgres", ["我们用 MySQL"], "缓存用 Redis"),
         (
             "User likes tea (green), coffee (black) & juice",
             "User no longer likes coffee",

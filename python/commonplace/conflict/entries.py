@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from commonplace.conflict import Verdict
 from commonplace.conflict.claims import of_families
@@ -67,6 +68,9 @@ _POINTS_BACK = re.compile(r"\b(?:it|them|em)\b")
 _MANY = re.compile(
     r"(?:i'?m|i am|we'?re|we are|hi|(?:the )?users? (?:is|are))\b(?! \w+ing\b)", re.IGNORECASE
 )
+# Behind a statement of the user it is about somebody whom that one names
+_OF_USER = re.compile(r"(?:i|we|my|our)\b|我", re.IGNORECASE)
+_OF_SOMEBODY = re.compile(r"(?:he|she|they|his|her|their)\b|[他她]", re.IGNORECASE)
 # Attributes of which any thing may have one
 _AMOUNTS = {"number", "money"}
 ENTANGLED = "it cannot be told apart from what else the entry says"
@@ -118,18 +122,25 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
     if not untrue or any(verdict.reason == ENTANGLED for _, verdict in untrue):
         return EntryVerdict(left=ENTANGLED)
     if len(olds) == 1 and _is_bare(without(text, olds)):
-        return EntryVerdict(((Statement(0, len(text), text, text), untrue[0][1]),))
+        return EntryVerdict(((Statement(0, len(text), text, text, text), untrue[0][1]),))
     ended = _surely(untrue, news, compare)
     doubtful = ", ".join(repr(one.text) for one, verdict in untrue if (one, verdict) not in ended)
     left = f"it cannot be told whether this ends, too: {doubtful}" if doubtful else ""
     # what the new text says word for word does not come twice
     again = {plain(one) for one in news[1:]}
     gone = [one for one, _ in ended] + [one for one in olds if plain(one.reading) in again]
+    if any(_points_at(*two) for two in pairwise(olds) if two[0] in gone and two[1] not in gone):
+        return EntryVerdict(left=ENTANGLED)
     if (rest := without(text, gone)) is not None:
         return EntryVerdict(ended, "" if _is_bare(rest) else rest, left=left)
     if (rest := without(text, gone, new.strip())) is not None:
         return EntryVerdict(ended, rest, carries=True, left=left)
     return EntryVerdict(left=ENTANGLED)
+
+
+def _points_at(before: Statement, behind: Statement) -> bool:
+    """Return whether a statement is about somebody whom only the one before it names."""
+    return bool(_OF_USER.match(before.reading) and _OF_SOMEBODY.match(behind.reading))
 
 
 def _surely(untrue: Untrue, news: list[str], compare: Compare) -> Untrue:
