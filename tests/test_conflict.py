@@ -125,7 +125,9 @@ def test_a_character_inside_another_word_is_no_verb(home: str, new: str) -> None
     assert not compare(home, new).conflict
 
 
-@pytest.mark.parametrize("new", ["我不住北京了", "直接住在上海了", "刚在上海独立住了", "搬到西藏了"])
+@pytest.mark.parametrize(
+    "new", ["我不住北京了", "直接住在上海了", "刚在上海独立住了", "搬到西藏了"]
+)
 def test_the_verb_itself_is_one(new: str) -> None:
     assert compare("我住在北京", new).conflict
 
@@ -151,7 +153,8 @@ def test_who_moves_a_thing_or_lives_in_no_place_lives_where_he_did(home: str, ne
 
 
 @pytest.mark.parametrize(
-    "new", ["we moved", "I moved last week", "I moved closer to work", "we moved into a bigger place"]
+    "new",
+    ["we moved", "I moved last week", "I moved closer to work", "we moved into a bigger place"],
 )
 def test_who_moves_lives_elsewhere(new: str) -> None:
     assert compare("User rents a flat", new).conflict

@@ -11,7 +11,7 @@ from itertools import pairwise
 from commonplace.conflict import Verdict
 from commonplace.conflict.claims import of_families
 from commonplace.conflict.clauses import ASKS, CLAUSE
-from commonplace.conflict.conditions import ends_by_name
+from commonplace.conflict.conditions import ends_by_name, says_change
 from commonplace.conflict.features import attributes
 from commonplace.conflict.paraphrases import details, say_the_same
 from commonplace.conflict.statements import Statement, statements, without
@@ -74,6 +74,9 @@ _OF_SOMEBODY = re.compile(r"(?:he|she|they|his|her|their)\b|[他她]", re.IGNORE
 # Attributes of which any thing may have one
 _AMOUNTS = {"number", "money"}
 ENTANGLED = "it cannot be told apart from what else the entry says"
+UNCERTAIN = "it cannot be told whether this ends it"
+# From this likelihood on the receipt says that a statement may have ended
+POSSIBLE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,8 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
     compared = [(one, _first(one.reading, news, compare)) for one in olds]
     untrue = tuple((one, verdict) for one, verdict in compared if verdict.conflict)
     if not untrue and not whole.conflict:
-        return EntryVerdict()
+        possible = any(_is_possible(one.reading, new, verdict) for one, verdict in compared)
+        return EntryVerdict(left=UNCERTAIN if possible else "")
     if not untrue or any(verdict.reason == ENTANGLED for _, verdict in untrue):
         return EntryVerdict(left=ENTANGLED)
     if len(olds) == 1 and _is_bare(without(text, olds)):
@@ -136,6 +140,14 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
     if (rest := without(text, gone, new.strip())) is not None:
         return EntryVerdict(ended, rest, carries=True, left=left)
     return EntryVerdict(left=ENTANGLED)
+
+
+def _is_possible(old: str, new: str, verdict: Verdict) -> bool:
+    """Return whether a new text that tells of a change may have ended a statement that stays."""
+    asked = verdict.likelihood < 1
+    return says_change(old, new) and (
+        verdict.likelihood >= POSSIBLE if asked else verdict.reason == "unsure"
+    )
 
 
 def _points_at(before: Statement, behind: Statement) -> bool:
