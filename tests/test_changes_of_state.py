@@ -98,6 +98,50 @@ def test_a_request_to_forget_says_what_it_speaks_of(said: list[str], about: str)
     assert not any(one.kept for one in found)
 
 
+@pytest.mark.parametrize(
+    "veto",
+    [
+        "don't save that",
+        "please don't remember that",
+        "don't save what I just said",
+        "never mind, delete that",
+        "forget it",
+        "forget that",
+        "hmm. don't keep that",
+        "刚才那句不要记",
+        "上一句别存",
+        "不要记住这个",
+        "把这条删掉",
+        "忘掉这个",
+    ],
+)
+def test_a_veto_that_points_back_reaches_the_message_before(veto: str) -> None:
+    fact = "I live in Berlin"
+    said = [("user", "I like tea"), ("user", fact), ("assistant", "Noted."), ("user", veto)]
+    found = extract(said)
+    assert [one.text for one in found if one.kept] == ["I like tea"]
+    assert (found[-1].reason, found[-1].about) == ("veto:forget", fact)
+
+
+def test_a_veto_with_a_subject_of_its_own_does_not_point_back() -> None:
+    for veto in ("I have HIV. don't save that", "don't save my age", "别记我的工资"):
+        assert extract([("user", "I live in Berlin"), ("user", veto)])[0].kept, veto
+
+
+@pytest.mark.parametrize(
+    "veto",
+    [
+        "Actually don't save that.",
+        "hmm, don't save that",
+        "oh wait, please don't save that",
+        "Sorry, don't keep that.",
+        "don't save what I just said",
+    ],
+)
+def test_a_veto_reaches_the_sentence_before_whatever_leads_in_to_it(veto: str) -> None:
+    assert not kept(f"I live in Berlin. {veto}")
+
+
 def test_a_veto_reaches_no_further_than_it_says() -> None:
     text = "I prefer tabs. Please don't save my phone number 555-1234. I live in Oslo."
     assert [one.kept for one in extract([("user", text)])] == [True, False, True]
