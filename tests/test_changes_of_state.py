@@ -142,6 +142,41 @@ def test_a_veto_reaches_the_sentence_before_whatever_leads_in_to_it(veto: str) -
     assert not kept(f"I live in Berlin. {veto}")
 
 
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("don't forget that I live in Berlin", "User lives in Berlin"),
+        ("don't forget I'm allergic to penicillin", "User is allergic to penicillin"),
+        ("Please remember that my sister is called Ana", "User's sister is called Ana"),
+        ("不要忘记我对青霉素过敏", "用户对青霉素过敏"),
+        ("别忘了我住在上海", "用户住在上海"),
+        ("记住我对花生过敏", "用户对花生过敏"),
+        ("帮我记一下，我的生日是5月5号", "用户的生日是5月5号"),
+    ],
+)
+def test_what_the_user_asks_to_remember_is_kept(said: str, stored: str) -> None:
+    (found,) = extract([("user", said)])
+    assert found.kept
+    assert found.stored.startswith(f"{stored} — ")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "remember that my password is hunter2",
+        "记住我的密码是abc123",
+        "remember that in the story I am a pirate",
+        "please remember that this time I want bullets",
+        "do you remember that I live in Berlin",
+        "记住我说的话",
+        "我记住了你的名字",
+        "不要记住我有糖尿病",
+    ],
+)
+def test_a_wish_to_remember_keeps_nothing_that_is_vetoed(said: str) -> None:
+    assert not kept(said)
+
+
 def test_a_veto_reaches_no_further_than_it_says() -> None:
     text = "I prefer tabs. Please don't save my phone number 555-1234. I live in Oslo."
     assert [one.kept for one in extract([("user", text)])] == [True, False, True]

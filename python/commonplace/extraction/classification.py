@@ -8,6 +8,7 @@ from datetime import date
 from functools import lru_cache
 
 from commonplace.chat_spelling import expanded
+from commonplace.extraction.abstention import cues
 from commonplace.extraction.relative_dates import dated
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
 from commonplace.extraction.third_person import corrects_by_name, statement
@@ -33,6 +34,18 @@ QUOTED = re.compile(
 INTERJECTION = re.compile(
     r"^(?:(?:u+gh+|a+rgh+|h+m+|u+m+|aw+|damn|gosh|yikes|phew|哎呀|唉|诶|哎哟|天哪)"
     r"[,，.!！~…\s]+)+",
+    re.IGNORECASE,
+)
+# "Remember that I …": behind it stands what the user wants kept, if it says something of the user
+WISH = re.compile(
+    r"^(?:(?:please|pls|plz|ok|okay|hey|so|and|also|oh|btw|just|always|(?:can|could|would) you"
+    r"|you (?:should|must|can)|i want you to)[, ]+)*"
+    r"(?:remember|(?:do ?n['o]t|do not|dont|never) (?:ever )?forget|(?:keep|bear) in mind)"
+    r"(?: that|[,:—–-]+)? (?=(?:i|we)(?:'\w+)? (?!(?:said|told|asked|mentioned|sent|gave|wrote)\b)\w"
+    r"|(?:my|our) (?:[\w'-]+ ){0,4}?(?:is|are|was|were|has|have|[a-z]{2,}s)\b)"
+    r"|^(?:请|麻烦|拜托|对了|那|你|要|得|一定|务必|千万|帮我|替我|给我|[，,])*"
+    r"(?:记(?:住|得|着|好|下来?|一下)|(?:别|不要|不能|勿|莫)忘(?:记|了|掉)?)"
+    r"(?:了|啊|哦|吧)?[，,：: ]*(?=(?:我|本人|咱)(?!(?:刚才?|之前|上次)?(?:[说讲问]|跟你|告诉))[^，。]{3,})",
     re.IGNORECASE,
 )
 # What a sentence says of the past is dropped when it goes on to the present.
@@ -130,7 +143,24 @@ def by_rules(sentence: str, role: str = "user", now: date | None = None) -> Clas
         return Classification(text, None, "too-long")
     if CODE.search(text):
         return Classification(text, None, "code")
+    if role == "user" and (wish := WISH.match(text)):
+        return wished(text, text[wish.end() :], now)
     return by_tables(text, normalized(text), role, now)
+
+
+def wished(text: str, wanted: str, now: date | None) -> Classification:
+    """Return what the tables say of a sentence that asks to remember what it says of the user.
+
+    That is kept though no rule knows it, unless a veto or a cue of a secret, fiction, … stops it.
+
+    >>> wished("记住我对花生过敏", "我对花生过敏", None).stored
+    '用户对花生过敏 — “记住我对花生过敏”'
+    """
+    found = by_tables(wanted, normalized(wanted), "user", now)
+    if found.reason == "no-rule" and not cues(wanted):
+        found = replace(found, kind="identity", reason="identity:remember")
+    said = (found.statement or clean(wanted, now, alone=False) or wanted) if found.kept else ""
+    return replace(found, text=text, statement=said)
 
 
 def unmarked(sentence: str) -> str:
