@@ -192,6 +192,13 @@ def test_a_veto_reaches_no_further_than_it_says() -> None:
         ("sold the civic yesterday", "User sold the civic (2026-11-21)"),
         ("btw im left handed", "User is left handed"),
         ("left Siemens, started at Bosch on monday", "User works at Bosch since 2026-11-16"),
+        ("just got a puppy, called Momo", "User just got a puppy, called Momo"),
+        (
+            "could you from now on answer in spanish",
+            "User wants the assistant to answer in spanish",
+        ),
+        ("对了我对花生过敏", "用户对花生过敏"),
+        ("顺便说下，我是左撇子", "用户是左撇子"),
         ("我搬到上海了", "用户住在上海"),
         ("我去年离婚了", "用户自2025起离婚了"),
     ],

@@ -11,7 +11,7 @@ from commonplace.chat_spelling import expanded
 from commonplace.extraction.abstention import cues
 from commonplace.extraction.relative_dates import dated
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
-from commonplace.extraction.third_person import corrects_by_name, statement
+from commonplace.extraction.third_person import LEAD_ZH, corrects_by_name, statement
 
 # Rules look at one short sentence; a bound on its length bounds the time of every pattern.
 LONGEST = 400
@@ -189,7 +189,7 @@ def by_tables(text: str, unquoted: str, role: str, now: date | None) -> Classifi
     for rule in chosen:
         veto = veto_of(unquoted, rule, role)
         if rule and not veto:
-            told = firsts[1] or not SENTENCE.match(text) or corrects_by_name(text)
+            told = firsts[1] or not stands_alone(text) or corrects_by_name(text)
             said = clean(text, now, alone=not told) if role == "user" else ""
             return Classification(text, rule.kind, f"{rule.kind}:{rule.code}", statement=said)
         stopped = stopped or veto
@@ -197,6 +197,15 @@ def by_tables(text: str, unquoted: str, role: str, now: date | None) -> Classifi
         about = about_of(stopped, unquoted) if stopped.code == FORGET else ""
         return Classification(text, None, stopped.code, about=about)
     return Classification(text, None, "quoted" if "…" in unquoted else "no-rule")
+
+
+def stands_alone(text: str) -> bool:
+    """Say whether a sentence may stand in a memory as it is: it is one, and nothing leads in to it.
+
+    >>> [stands_alone(text) for text in ("I am deaf", "btw im deaf", "对了我对花生过敏")]
+    [True, False, False]
+    """
+    return bool(SENTENCE.match(text)) and not LEAD_ZH.match(text)
 
 
 def clean(text: str, now: date | None, *, alone: bool) -> str:

@@ -23,12 +23,12 @@ from commonplace.extraction.classification import (
     LONGEST,
     MODEL,
     PRIVATE,
-    SENTENCE,
     WISH,
     Classification,
     by_rules,
     clean,
     normalized,
+    stands_alone,
 )
 from commonplace.extraction.linear_model import Likely, likely
 from commonplace.extraction.rule_tables import CHINESE, read_table
@@ -188,7 +188,7 @@ def joined(
         return left_out(found, "unlikely") if found.kept else found
     if found.kept or rules_only:
         return found
-    said = clean(found.text, now, alone=bool(SENTENCE.match(found.text)))
+    said = clean(found.text, now, alone=stands_alone(found.text))
     return replace(found, kind=says.kind, reason=f"{says.kind}:{MODEL}", statement=said)
 
 
