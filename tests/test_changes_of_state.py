@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from commonplace.conflict import compare
 from commonplace.conflict.states import load, readings
 from commonplace.extraction import classify, extract
+from commonplace.extraction.personal_numbers import holds_personal_number, is_iban
 from commonplace.extraction.relative_dates import spoken_time
 from commonplace.extraction.third_person import is_supported, statement, templates
 from commonplace.memories.profile import Profile
@@ -175,6 +176,34 @@ def test_what_the_user_asks_to_remember_is_kept(said: str, stored: str) -> None:
 )
 def test_a_wish_to_remember_keeps_nothing_that_is_vetoed(said: str) -> None:
     assert not kept(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "my card number is 4539 1488 0343 6467",
+        "I pay with 4539-1488-0343-6467",
+        "Remember that my card is 4539148803436467",
+        "my SSN is 078-05-1120",
+        "my IBAN is DE89 3704 0044 0532 0130 00",
+        "my PIN is 4821",
+        "我的身份证号是11010519491231002X",
+        "我的卡号是4539148803436467",
+    ],
+)
+def test_a_personal_number_is_not_kept(said: str) -> None:
+    assert [one.reason for one in extract([("user", said)])] == ["veto:personal-number"]
+
+
+def test_other_numbers_are_no_personal_ones() -> None:
+    for said in (
+        "my phone number is +49 170 1234567",
+        "the order is 4539148803436468",
+        "我的订单号是4539148803436468",
+        "the LED is on pin 13",
+    ):
+        assert not holds_personal_number(said), said
+    assert not is_iban("DE89 3704 0044 0532 0130 01")
 
 
 def test_a_veto_reaches_no_further_than_it_says() -> None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from commonplace.chat_spelling import expanded
 from commonplace.extraction.abstention import cues
+from commonplace.extraction.personal_numbers import holds_personal_number
 from commonplace.extraction.relative_dates import dated
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
 from commonplace.extraction.third_person import LEAD_ZH, corrects_by_name, statement
@@ -41,11 +42,13 @@ WISH = re.compile(
     r"^(?:(?:please|pls|plz|ok|okay|hey|so|and|also|oh|btw|just|always|(?:can|could|would) you"
     r"|you (?:should|must|can)|i want you to)[, ]+)*"
     r"(?:remember|(?:do ?n['o]t|do not|dont|never) (?:ever )?forget|(?:keep|bear) in mind)"
-    r"(?: that|[,:—–-]+)? (?=(?:i|we)(?:'\w+)? (?!(?:said|told|asked|mentioned|sent|gave|wrote)\b)\w"
+    r"(?: that|[,:—–-]+)? "
+    r"(?=(?:i|we)(?:'\w+)? (?!(?:said|told|asked|mentioned|sent|gave|wrote)\b)\w"
     r"|(?:my|our) (?:[\w'-]+ ){0,4}?(?:is|are|was|were|has|have|[a-z]{2,}s)\b)"
     r"|^(?:请|麻烦|拜托|对了|那|你|要|得|一定|务必|千万|帮我|替我|给我|[，,])*"
     r"(?:记(?:住|得|着|好|下来?|一下)|(?:别|不要|不能|勿|莫)忘(?:记|了|掉)?)"
-    r"(?:了|啊|哦|吧)?[，,：: ]*(?=(?:我|本人|咱)(?!(?:刚才?|之前|上次)?(?:[说讲问]|跟你|告诉))[^，。]{3,})",
+    r"(?:了|啊|哦|吧)?[，,：: ]*"
+    r"(?=(?:我|本人|咱)(?!(?:刚才?|之前|上次)?(?:[说讲问]|跟你|告诉))[^，。]{3,})",
     re.IGNORECASE,
 )
 # What a sentence says of the past is dropped when it goes on to the present.
@@ -79,7 +82,7 @@ POINTED = re.compile(
 )
 # It stands by itself in a memory as it is.
 SENTENCE = re.compile(r"^(?!(?:Btw|Oh|Hey|Hi|Also|And|So|Ok|Okay|Fyi)\b)[A-Z\u3400-\u9fff0-9]")
-FORGET, PRIVATE = "veto:forget", "veto:private"
+FORGET, PRIVATE, NUMBER = "veto:forget", "veto:private", "veto:personal-number"
 MODEL = "model"
 # A question, also one without its mark
 QUESTION = re.compile(
@@ -143,6 +146,8 @@ def by_rules(sentence: str, role: str = "user", now: date | None = None) -> Clas
         return Classification(text, None, "too-long")
     if CODE.search(text):
         return Classification(text, None, "code")
+    if holds_personal_number(text):
+        return Classification(text, None, NUMBER)
     if role == "user" and (wish := WISH.match(text)):
         return wished(text, text[wish.end() :], now)
     return by_tables(text, normalized(text), role, now)

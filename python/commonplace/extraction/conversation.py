@@ -202,10 +202,10 @@ def extract(
 
 
 def points_back(request: Classification) -> bool:
-    """Say whether a request not to keep, or to forget, names nothing and means what was said before.
+    """Say whether a request not to keep, or to forget, only points at what was said before.
 
-    >>> [points_back(by_rules(one)) for one in ("Don't save that", "Don't save my age", "上一句别存")]
-    [True, False, True]
+    >>> [points_back(by_rules(one)) for one in ("Don't save that", "Don't save my age")]
+    [True, False]
     """
     if request.reason == FORGET:
         return not request.about

@@ -22,6 +22,7 @@ from commonplace.extraction.classification import (
     FORGET,
     LONGEST,
     MODEL,
+    NUMBER,
     PRIVATE,
     WISH,
     Classification,
@@ -38,6 +39,7 @@ FINAL = frozenset(
     {
         FORGET,
         PRIVATE,
+        NUMBER,
         "code",
         "too-long",
         "role",
