@@ -133,11 +133,9 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
     # what the new text says word for word does not come twice
     again = {plain(one) for one in news[1:]}
     gone = [one for one, _ in ended] + [one for one in olds if plain(one.reading) in again]
-    if any(_points_at(*two) for two in pairwise(olds) if two[0] in gone and two[1] not in gone):
-        return EntryVerdict(left=ENTANGLED)
-    if (rest := without(text, gone)) is not None:
+    if (rest := _rest(text, gone)) is not None:
         return EntryVerdict(ended, "" if _is_bare(rest) else rest, left=left)
-    if (rest := without(text, gone, new.strip())) is not None:
+    if (rest := _rest(text, gone, new.strip())) is not None:
         return EntryVerdict(ended, rest, carries=True, left=left)
     return EntryVerdict(left=ENTANGLED)
 
@@ -150,9 +148,13 @@ def _is_possible(old: str, new: str, verdict: Verdict) -> bool:
     )
 
 
-def _points_at(before: Statement, behind: Statement) -> bool:
-    """Return whether a statement is about somebody whom only the one before it names."""
-    return bool(_OF_USER.match(before.reading) and _OF_SOMEBODY.match(behind.reading))
+def _rest(text: str, gone: list[Statement], instead: str = "") -> str | None:
+    """Return what remains of a text; None where it would be about somebody who is not named."""
+    for before, behind in pairwise(statements(text)):
+        orphaned = before in gone and behind not in gone
+        if orphaned and _OF_USER.match(before.reading) and _OF_SOMEBODY.match(behind.reading):
+            return None
+    return without(text, gone, instead)
 
 
 def _surely(untrue: Untrue, news: list[str], compare: Compare) -> Untrue:

@@ -51,9 +51,8 @@ def test_the_receipt_says_what_may_have_ended_too(memory: Profile) -> None:
     memory.remember("儿子在三中上学，女儿在一小", "general")
     receipt = memory.remember("儿子转到五中了", "general")
     assert [old["text"] for old in receipt["replaced"]] == ["儿子在三中上学"]
-    assert receipt["notes"] == [
-        "'儿子在三中上学，女儿在一小' may not be true now: it cannot be told whether this ends, too: '女儿在一小'"
-    ]
+    (note,) = receipt["notes"]
+    assert note.endswith("it cannot be told whether this ends, too: '女儿在一小'")
 
 
 @pytest.mark.parametrize(
