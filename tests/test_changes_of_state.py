@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from commonplace.conflict import compare
 from commonplace.conflict.states import load, readings
 from commonplace.extraction import classify, extract
+from commonplace.extraction.personal_numbers import holds_personal_number, is_iban
 from commonplace.extraction.relative_dates import spoken_time
 from commonplace.extraction.third_person import is_supported, statement, templates
 from commonplace.memories.profile import Profile
@@ -98,6 +99,113 @@ def test_a_request_to_forget_says_what_it_speaks_of(said: list[str], about: str)
     assert not any(one.kept for one in found)
 
 
+@pytest.mark.parametrize(
+    "veto",
+    [
+        "don't save that",
+        "please don't remember that",
+        "don't save what I just said",
+        "never mind, delete that",
+        "forget it",
+        "forget that",
+        "hmm. don't keep that",
+        "刚才那句不要记",
+        "上一句别存",
+        "不要记住这个",
+        "把这条删掉",
+        "忘掉这个",
+    ],
+)
+def test_a_veto_that_points_back_reaches_the_message_before(veto: str) -> None:
+    fact = "I live in Berlin"
+    said = [("user", "I like tea"), ("user", fact), ("assistant", "Noted."), ("user", veto)]
+    found = extract(said)
+    assert [one.text for one in found if one.kept] == ["I like tea"]
+    assert (found[-1].reason, found[-1].about) == ("veto:forget", fact)
+
+
+def test_a_veto_with_a_subject_of_its_own_does_not_point_back() -> None:
+    for veto in ("I have HIV. don't save that", "don't save my age", "别记我的工资"):
+        assert extract([("user", "I live in Berlin"), ("user", veto)])[0].kept, veto
+
+
+@pytest.mark.parametrize(
+    "veto",
+    [
+        "Actually don't save that.",
+        "hmm, don't save that",
+        "oh wait, please don't save that",
+        "Sorry, don't keep that.",
+        "don't save what I just said",
+    ],
+)
+def test_a_veto_reaches_the_sentence_before_whatever_leads_in_to_it(veto: str) -> None:
+    assert not kept(f"I live in Berlin. {veto}")
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("don't forget that I live in Berlin", "User lives in Berlin"),
+        ("don't forget I'm allergic to penicillin", "User is allergic to penicillin"),
+        ("Please remember that my sister is called Ana", "User's sister is called Ana"),
+        ("不要忘记我对青霉素过敏", "用户对青霉素过敏"),
+        ("别忘了我住在上海", "用户住在上海"),
+        ("记住我对花生过敏", "用户对花生过敏"),
+        ("帮我记一下，我的生日是5月5号", "用户的生日是5月5号"),
+    ],
+)
+def test_what_the_user_asks_to_remember_is_kept(said: str, stored: str) -> None:
+    (found,) = extract([("user", said)])
+    assert found.kept
+    assert found.stored.startswith(f"{stored} — ")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "remember that my password is hunter2",
+        "记住我的密码是abc123",
+        "remember that in the story I am a pirate",
+        "please remember that this time I want bullets",
+        "do you remember that I live in Berlin",
+        "记住我说的话",
+        "我记住了你的名字",
+        "不要记住我有糖尿病",
+    ],
+)
+def test_a_wish_to_remember_keeps_nothing_that_is_vetoed(said: str) -> None:
+    assert not kept(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "my card number is 4539 1488 0343 6467",
+        "I pay with 4539-1488-0343-6467",
+        "Remember that my card is 4539148803436467",
+        "my SSN is 078-05-1120",
+        "my IBAN is DE89 3704 0044 0532 0130 00",
+        "my PIN is 4821",
+        "我的身份证号是11010519491231002X",
+        "我的卡号是4539148803436467",
+    ],
+)
+def test_a_personal_number_is_not_kept(said: str) -> None:
+    assert [one.reason for one in extract([("user", said)])] == ["veto:personal-number"]
+
+
+def test_other_numbers_are_no_personal_ones() -> None:
+    for said in (
+        "my phone number is +49 170 1234567",
+        "the order is 4539148803436468",
+        "我的订单号是4539148803436468",
+        "the LED is on pin 13",
+    ):
+        assert not holds_personal_number(said), said
+    assert not is_iban("DE89 3704 0044 0532 0130 01")
+
+
 def test_a_veto_reaches_no_further_than_it_says() -> None:
     text = "I prefer tabs. Please don't save my phone number 555-1234. I live in Oslo."
     assert [one.kept for one in extract([("user", text)])] == [True, False, True]
@@ -113,6 +221,13 @@ def test_a_veto_reaches_no_further_than_it_says() -> None:
         ("sold the civic yesterday", "User sold the civic (2026-11-21)"),
         ("btw im left handed", "User is left handed"),
         ("left Siemens, started at Bosch on monday", "User works at Bosch since 2026-11-16"),
+        ("just got a puppy, called Momo", "User just got a puppy, called Momo"),
+        (
+            "could you from now on answer in spanish",
+            "User wants the assistant to answer in spanish",
+        ),
+        ("对了我对花生过敏", "用户对花生过敏"),
+        ("顺便说下，我是左撇子", "用户是左撇子"),
         ("我搬到上海了", "用户住在上海"),
         ("我去年离婚了", "用户自2025起离婚了"),
     ],

@@ -102,6 +102,64 @@ def test_a_rule_for_what_ended_needs_a_likelihood() -> None:
     assert compare("User plays the oboe", "sold the oboe").reason == "replaced"
 
 
+@pytest.mark.parametrize("home", ["I live in Berlin", "我住在北京", "我一个人住"])
+@pytest.mark.parametrize(
+    "new",
+    [
+        "记住我对花生过敏",
+        "你要记住我是素食者",
+        "我记住了你的名字",
+        "抓住机会很重要",
+        "我没忍住吃了蛋糕",
+        "压力大得快撑不住了",
+        "我住院了",
+        "住院了",
+        "他住手了",
+        "住宿费涨了",
+        "我把沙发搬到客厅了",
+        "会议搬到周五了",
+        "搬运工来了",
+    ],
+)
+def test_a_character_inside_another_word_is_no_verb(home: str, new: str) -> None:
+    assert not compare(home, new).conflict
+
+
+@pytest.mark.parametrize(
+    "new", ["我不住北京了", "直接住在上海了", "刚在上海独立住了", "搬到西藏了"]
+)
+def test_the_verb_itself_is_one(new: str) -> None:
+    assert compare("我住在北京", new).conflict
+
+
+@pytest.mark.parametrize("home", ["I live in Berlin", "User lives with roommates"])
+@pytest.mark.parametrize(
+    "new",
+    [
+        "I moved the meeting to Friday",
+        "I moved my files to D:",
+        "I moved my savings to ING",
+        "I moved everything to the cloud",
+        "I have moved teams",
+        "we moved on to the next topic",
+        "I moved up a level",
+        "I moved to tears",
+        "I love living in the moment",
+        "I live in hope",
+    ],
+)
+def test_who_moves_a_thing_or_lives_in_no_place_lives_where_he_did(home: str, new: str) -> None:
+    assert not compare(home, new).conflict
+
+
+@pytest.mark.parametrize(
+    "new",
+    ["we moved", "I moved last week", "I moved closer to work", "we moved into a bigger place"],
+)
+def test_who_moves_lives_elsewhere(new: str) -> None:
+    assert compare("User rents a flat", new).conflict
+
+
 def test_the_parts_are_named() -> None:
     verdict = compare("Alice lives in Paris", "Alice moved to Berlin")
     assert (verdict.subject, verdict.attribute) == ("alice", "home")

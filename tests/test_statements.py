@@ -189,6 +189,18 @@ def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
             ["User lives in Berlin, Germany"],
             "",
         ),
+        # of two things of one sort the one that is named, or that a rule finds
+        ("我有一辆特斯拉和一辆自行车", "特斯拉卖了", ["我有一辆特斯拉"], "我有一辆自行车"),
+        ("我有一辆特斯拉和一辆宝马", "特斯拉卖了", ["我有一辆特斯拉"], "我有一辆宝马"),
+        ("儿子在三中上学，女儿在一小", "儿子转到五中了", ["儿子在三中上学"], "女儿在一小"),
+        ("我们用 MySQL，缓存用 Redis", "改用 Postgres", ["我们用 MySQL"], "缓存用 Redis"),
+        (
+            "User likes tea (green), coffee (black) & juice",
+            "User no longer likes coffee",
+            ["User likes coffee (black)"],
+            "User likes tea (green) & juice",
+        ),
+        ("喜好：茶、咖啡、象棋", "我不喜欢咖啡了", ["User prefers 咖啡"], "喜好：茶、象棋"),
     ],
 )
 def test_a_statement_ends_and_the_rest_stays(

@@ -110,7 +110,7 @@ class Verdict:
     a rule finds, `likely:<attribute>` for one that the classifier finds where no rule decides;
     `same`, `detail` (one only says more), `scope`, `many` (both can hold), `unsure`, `vetoed` (the
     embedder sees nothing in common), `unrelated` for none. `likelihood` is that of the classifier
-    for `likely:…`, else 1. The rest is filled as far as known.
+    where it was asked, else 1. The rest is filled as far as known.
     """
 
     conflict: bool
@@ -187,8 +187,9 @@ def without_embedder(old: str, new: str) -> Verdict:
     if verdict.reason not in UNDECIDED or not may_conflict(old, new):
         return verdict
     likely = classifier.likelihood(old, new)
-    if likely < classifier.least(new) or (likely < UNSAID and not says_change(old, new)):
-        return verdict
+    least = classifier.least(new) if says_change(old, new) else UNSAID
+    if likely < least or ends_another(old, new):
+        return replace(verdict, likelihood=likely)
     about = classifier.attribute(old, new)
     return Verdict(
         conflict=True,
@@ -222,7 +223,6 @@ def may_conflict(old: str, new: str) -> bool:
         and not other_subject(old, new)
         and not is_of_stranger(old, new)
         and not of_another_thing(old, new)
-        and not ends_another(old, new)
         and not are_of_two_styles(old, new)
     )
 

@@ -52,10 +52,12 @@ _ASIDE = re.compile(r"(?:yes,? )?(?:i|user) (?:knows?|guess|think|swear)[.! ]*\Z
 # Behind these a comma goes on with what is listed
 _OPEN = re.compile(r"\b(?:to|of|with|about|for|between)\b")
 _NOUNS = r"(?:[\w'-]+ ){1,3}?"
+# "Rex is my dog"
+_NAMED = rf"(?-i:[A-Z])[a-z'-]+ (?!(?:no longer|never|always|usually|now|also)\b){_VERB}\b"
 _SUBJECT = (
     rf"(?:(?:the )?user(?='s {_NOUNS}| {_VERB}\b)"
     r"|(?:i|we|you|he|she|they|it)(?:'(?:m|ve|d|s|re|ll))?(?= )"
-    rf"|there (?:is|are)|(?:my|our|your|his|her|their|the) {_NOUNS}{_VERB}\b)"
+    rf"|there (?:is|are)|{_NAMED}|(?:my|our|your|his|her|their|the) {_NOUNS}{_VERB}\b)"
 )
 _ORDER = (
     r"(?:(?:please |always |never )?(?:answer|reply|respond|keep|use|avoid|write|speak|call|address"
@@ -90,7 +92,7 @@ _SENTENCE = re.compile(
 _BREAK = re.compile(
     r",? (?:and|but|while|whereas) (?:also )?|, |，(?:而且|并且|但是|但|也|还)?", re.IGNORECASE
 )
-_LIST = re.compile(r", and |, | and |、|，|以?及|和")
+_LIST = re.compile(r", and |, | and | & |、|，|以?及|和")
 _LIKED = re.compile(
     r"(?P<lead>(?:(?:the )?user |i |we )(?:prefers?|likes?|loves?|enjoys?|wants?|hates?|dislikes?"
     r"|is|am|ha(?:s|ve)|owns?|uses?|speaks?|plays?|eats?|drinks?|knows?) "
@@ -108,6 +110,16 @@ _PREFERENCE = re.compile(
     r"(?:user )?preferences?|likes?|styles?|偏好|喜好|喜欢|风格", re.IGNORECASE
 )
 _LEAD_ZH = re.compile(r"(?:用户|我们?|本人|她|他)(?=\S)")
+# It begins with a thing or a person, not with what the one before it does: 缓存用 Redis
+_OWN_ZH = re.compile(
+    r"(?![也还都又就在是有用会爱喜不没养住搬学吃喝开骑做当从每常经平周早晚现最目今以后主正])"
+    r"[\u3400-\u9fff]{1,4}?(?:用|是|叫|在|有|归|由)(?=.)"
+)
+# With a verb of its own it is no item of a list: "dogs are great"
+_SAYS = re.compile(
+    rf"\S+ (?:am|is|are|was|were|has|have|had|does|did|can|will|would|should|must|{_THIRD})\b \S",
+    re.IGNORECASE,
+)
 # Such a piece belongs to the one before it.
 _BOUND_ZH = re.compile(
     r"(?:因为|所以|因此|如果|虽然|除非|尤其|特别|比如|例如|包括|以及|而不|不是|就是|即|只是|时|的|直到|每(?![天周晚月年日早个])|[^，。我]{1,4}的\Z|叫(?!我)|名叫|[一二两三四五六七八九十几\d]+多?(?:岁|年|个月|斤)|在一起|离(?:公司|单位|学校|家|地铁)|一个月|天天[喝吃玩用]\Z|一天[一二两三四五六七八九十半几\d]+[杯包根顿]\Z)"
@@ -219,6 +231,7 @@ def _listed(text: str, chain: Chain, start: int, end: int) -> Chain:
         or len(items) == 1
         or words[-1].endswith("的")
         or any(re.search(r"\b(?:over|than|between|both|it|them)\b|比", word) for word in words)
+        or any(map(_SAYS.match, words))
     ):
         # its words stand by themselves
         chain.pieces, chain.needs, chain.reads = [(chain.start, end)], [False], None
@@ -259,4 +272,4 @@ def _are_apart(left: str, right: str, sentence: str, *, chinese: bool) -> bool:
 
 
 def _has_subject(piece: str) -> bool:
-    return bool(_OWN.match(piece) or _LEAD_ZH.match(piece))
+    return bool(_OWN.match(piece) or _LEAD_ZH.match(piece) or _OWN_ZH.match(piece))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from commonplace.conflict import Verdict
 from commonplace.conflict.claims import of_families
 from commonplace.conflict.clauses import ASKS, CLAUSE
+from commonplace.conflict.conditions import ends_by_name, says_change
 from commonplace.conflict.features import attributes
 from commonplace.conflict.paraphrases import details, say_the_same
 from commonplace.conflict.statements import Statement, statements, without
@@ -17,8 +20,10 @@ from commonplace.conflict.words import DATES, content, plain
 
 Compare = Callable[[str, str], Verdict]
 """Tells whether the second statement makes the first untrue."""
+Untrue = tuple[tuple[Statement, Verdict], ...]
+"""Statements that hold no longer, and why."""
 
-_PARTS = re.compile(r", (?:and )?| and |; |[，、；]|以?及|和")
+_PARTS = re.compile(r", (?:and )?| and | & |; |[，、；]|以?及|和")
 # Such a part belongs to the value before it.
 _ADVERBIAL = re.compile(
     r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"
@@ -63,9 +68,15 @@ _POINTS_BACK = re.compile(r"\b(?:it|them|em)\b")
 _MANY = re.compile(
     r"(?:i'?m|i am|we'?re|we are|hi|(?:the )?users? (?:is|are))\b(?! \w+ing\b)", re.IGNORECASE
 )
+# Behind a statement of the user it is about somebody whom that one names
+_OF_USER = re.compile(r"(?:i|we|my|our)\b|我", re.IGNORECASE)
+_OF_SOMEBODY = re.compile(r"(?:he|she|they|his|her|their)\b|[他她]", re.IGNORECASE)
 # Attributes of which any thing may have one
 _AMOUNTS = {"number", "money"}
 ENTANGLED = "it cannot be told apart from what else the entry says"
+UNCERTAIN = "it cannot be told whether this ends it"
+# From this likelihood on the receipt says that a statement may have ended
+POSSIBLE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +85,10 @@ class EntryVerdict:
 
     `untrue` are its statements that hold no longer, `rest` what remains of its text, word for word.
     `carries` says that the rest holds the new text, in a line with others below it. `left` says why
-    a contradiction was left where it is; then nothing is untrue.
+    a contradiction, or one of several, was left where it is.
     """
 
-    untrue: tuple[tuple[Statement, Verdict], ...] = ()
+    untrue: Untrue = ()
     rest: str = ""
     carries: bool = False
     left: str = ""
@@ -110,19 +121,59 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
     compared = [(one, _first(one.reading, news, compare)) for one in olds]
     untrue = tuple((one, verdict) for one, verdict in compared if verdict.conflict)
     if not untrue and not whole.conflict:
-        return EntryVerdict()
+        possible = any(_is_possible(one.reading, new, verdict) for one, verdict in compared)
+        return EntryVerdict(left=UNCERTAIN if possible else "")
     if not untrue or any(verdict.reason == ENTANGLED for _, verdict in untrue):
         return EntryVerdict(left=ENTANGLED)
     if len(olds) == 1 and _is_bare(without(text, olds)):
-        return EntryVerdict(((Statement(0, len(text), text, text), untrue[0][1]),))
+        return EntryVerdict(((Statement(0, len(text), text, text, text), untrue[0][1]),))
+    ended = _surely(untrue, news, compare)
+    doubtful = ", ".join(repr(one.text) for one, verdict in untrue if (one, verdict) not in ended)
+    left = f"it cannot be told whether this ends, too: {doubtful}" if doubtful else ""
     # what the new text says word for word does not come twice
     again = {plain(one) for one in news[1:]}
-    gone = [one for one, verdict in compared if verdict.conflict or plain(one.reading) in again]
-    if (rest := without(text, gone)) is not None:
-        return EntryVerdict(untrue, "" if _is_bare(rest) else rest)
-    if (rest := without(text, gone, new.strip())) is not None:
-        return EntryVerdict(untrue, rest, carries=True)
+    gone = [one for one, _ in ended] + [one for one in olds if plain(one.reading) in again]
+    if (rest := _rest(text, gone)) is not None:
+        return EntryVerdict(ended, "" if _is_bare(rest) else rest, left=left)
+    if (rest := _rest(text, gone, new.strip())) is not None:
+        return EntryVerdict(ended, rest, carries=True, left=left)
     return EntryVerdict(left=ENTANGLED)
+
+
+def _is_possible(old: str, new: str, verdict: Verdict) -> bool:
+    """Return whether a new text that tells of a change may have ended a statement that stays."""
+    asked = verdict.likelihood < 1
+    return says_change(old, new) and (
+        verdict.likelihood >= POSSIBLE if asked else verdict.reason == "unsure"
+    )
+
+
+def _rest(text: str, gone: list[Statement], instead: str = "") -> str | None:
+    """Return what remains of a text; None where it would be about somebody who is not named."""
+    for before, behind in pairwise(statements(text)):
+        orphaned = before in gone and behind not in gone
+        if orphaned and _OF_USER.match(before.reading) and _OF_SOMEBODY.match(behind.reading):
+            return None
+    return without(text, gone, instead)
+
+
+def _surely(untrue: Untrue, news: list[str], compare: Compare) -> Untrue:
+    """Return of several statements of an entry those that a new one surely ends.
+
+    Those are the ones that it names, else those of which a rule finds it, else all: beside a
+    statement that is named or found, what may be untrue is mostly another thing of the same sort.
+    """
+    groups = defaultdict[str, list[tuple[Statement, Verdict]]](list)
+    for one, verdict in untrue:
+        by = [new for new in news if compare(one.reading, new).conflict]
+        # of a statement within the whole text, if one contradicts
+        groups[by[-1] if by else ""].append((one, verdict))
+    sure: list[tuple[Statement, Verdict]] = []
+    for new, group in groups.items():
+        named = [pair for pair in group if ends_by_name(pair[0].reading, new)]
+        found = [pair for pair in group if not pair[1].reason.startswith("likely:")]
+        sure += named or found or group
+    return tuple(pair for pair in untrue if pair in sure)
 
 
 def is_paraphrase(old: str, new: str, compare: Compare) -> bool:

@@ -28,13 +28,16 @@ _FENCE = re.compile(r"\s*(?:```|~~~)")
 class Statement(NamedTuple):
     """One statement of a text: `text[start:end]`.
 
-    `reading` is what it says by itself: with the subject, the key or the line that it hangs below.
+    `alone` is what it says by itself: with the subject, the key or the line that it hangs below, in
+    the words of the text. `reading` is the same as it is compared: of "Likes: tea" it is "User
+    prefers tea".
     """
 
     start: int
     end: int
     text: str
     reading: str
+    alone: str
 
 
 @dataclass(slots=True)
@@ -59,10 +62,10 @@ def statements(text: str) -> tuple[Statement, ...]:
     ['我住在北京', '养了一只猫']
     """
     return tuple(
-        Statement(start, end, text[start:end], line.above + reading)
+        Statement(start, end, text[start:end], line.above + reading, line.above + alone)
         for line in _lines(text)
         for chain in line.chains
-        for start, end, reading in _readings(text, chain)
+        for start, end, reading, alone in _readings(text, chain)
     )
 
 
@@ -135,13 +138,17 @@ def _kept(text: str, chain: Chain, gone: Collection[tuple[int, int]]) -> str:
     return "".join(parts) + (SOURCE.sub("", tail) if len(kept) < len(chain.pieces) else tail)
 
 
-def _readings(text: str, chain: Chain) -> Iterator[tuple[int, int, str]]:
-    lead = text[slice(*chain.lead)] if chain.reads is None else chain.reads
+def _readings(text: str, chain: Chain) -> Iterator[tuple[int, int, str, str]]:
+    said = text[slice(*chain.lead)]
+    lead = said if chain.reads is None else chain.reads
     for number, (start, end) in enumerate(chain.pieces):
         words = text[start:end]
+        if words[:1] == "|":
+            yield start, end, _cells(words), _cells(words)
+            continue
         # the first piece holds a subject, and stands behind a key
         needed = chain.needs[number] and not words.startswith(lead)
-        yield start, end, _cells(words) if words[:1] == "|" else lead * needed + words
+        yield start, end, lead * needed + words, said * needed + words
 
 
 def _cells(row: str) -> str:

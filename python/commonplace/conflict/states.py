@@ -70,8 +70,10 @@ GROUP = re.compile(
     r" (?:team|group|office|department|branch))\b"
     r"|(?:^|[，。])(?P<who2>(?!我|咱|用户)[^，。]{1,8}?(?:组|部|部门|团队|分公司|办公室|店))的"
 )
-COMPANY = re.compile(
+# What has moved or is somewhere, if not the user
+NOT_AT_HOME = re.compile(
     r"\b(?:company|office|team|startup|headquarters|hq|servers?|factory)\b|公司|办公室|总部|团队|工厂"
+    r"|把[^，。]{1,12}搬"
 )
 SCOPED = re.compile(
     r"\b(?:at (?:work|home|school|the office)|for|when|while|if|during"
@@ -215,7 +217,7 @@ def _of_slots(part: str, subject: str) -> Iterator[Reading]:
     tables = load()
     for number in tables.possible_slots.possible(part):
         slot = tables.slots[number]
-        if slot.attribute == "home" and COMPANY.search(part):
+        if slot.attribute == "home" and NOT_AT_HOME.search(part):
             continue
         for found in slot.pattern.finditer(part):
             value = next((group for group in found.groups() if group), "").strip(" .'-")

@@ -12,6 +12,29 @@ from typing import Any, NamedTuple
 from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import LiteralFilter, PatternTable
 
+# What several tables write as <name>
+WORDS = {
+    # Verbs of one Chinese character without the words that only hold it: 记住 is "remember",
+    # 忍不住 "cannot help", 住院 "in hospital", 搬运 "transport"
+    "<住>": (
+        "(?<![记抓站守稳拦挡停扣捂盖忍憋留拿挺保困堵卡锁盯拴握捏按抱拉绑套顶撑压罩咬扶吸问难禁框骗哄缠粘夹包截捉"
+        "逮揪打愣呆惊吓冻迷引制瞒遮托兜封捆铐噎拽搂勾扎刹受耐扛])(?<!(?<!直)接)(?<!hold)"
+        "(?<![忍撑受耐经挡禁靠抓记保扛顶管守坐憋留][不得])住(?![院手嘴口校]|宿(?!舍))"
+    ),
+    "<搬>": "(?<![照生])搬(?![运砖弄起])",
+    # Behind "moved" it begins what has moved, or what somebody went on to, so he did not
+    "<object>": (
+        "the|my|our|his|her|their|its|an?|this|that|these|those|it|them|him|everything|all|some"
+        "|on|past|forward|ahead|up a"
+    ),
+    # In what somebody lives, or is moved to, that is no place
+    "<abstract>": (
+        "(?:moment|present|past|future|fear|hope|peace|harmony|denial|dread|style|comfort|luxury"
+        "|poverty|debt|squalor|sin|silence|solitude|isolation|chaos|shadows?|bubble|(?:real )?world"
+        "|reality|fantasy|dreams?|memory|tears|action|anger|strike)"
+    ),
+}
+
 
 class Family(NamedTuple):
     """Values of which one excludes the others."""
@@ -79,8 +102,10 @@ class Tables(NamedTuple):
 
 def read_table(name: str) -> dict[str, Any]:
     """Read a file of rules of this package."""
-    source = resources.files("commonplace.conflict") / name
-    return tomllib.loads(source.read_text(encoding="utf-8"))
+    text = (resources.files("commonplace.conflict") / name).read_text(encoding="utf-8")
+    for word, pattern in WORDS.items():
+        text = text.replace(word, pattern)
+    return tomllib.loads(text)
 
 
 @cache

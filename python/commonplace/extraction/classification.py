@@ -8,9 +8,11 @@ from datetime import date
 from functools import lru_cache
 
 from commonplace.chat_spelling import expanded
+from commonplace.extraction.abstention import cues
+from commonplace.extraction.personal_numbers import holds_personal_number
 from commonplace.extraction.relative_dates import dated
 from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
-from commonplace.extraction.third_person import corrects_by_name, statement
+from commonplace.extraction.third_person import LEAD_ZH, corrects_by_name, statement
 
 # Rules look at one short sentence; a bound on its length bounds the time of every pattern.
 LONGEST = 400
@@ -33,6 +35,20 @@ QUOTED = re.compile(
 INTERJECTION = re.compile(
     r"^(?:(?:u+gh+|a+rgh+|h+m+|u+m+|aw+|damn|gosh|yikes|phew|哎呀|唉|诶|哎哟|天哪)"
     r"[,，.!！~…\s]+)+",
+    re.IGNORECASE,
+)
+# "Remember that I …": behind it stands what the user wants kept, if it says something of the user
+WISH = re.compile(
+    r"^(?:(?:please|pls|plz|ok|okay|hey|so|and|also|oh|btw|just|always|(?:can|could|would) you"
+    r"|you (?:should|must|can)|i want you to)[, ]+)*"
+    r"(?:remember|(?:do ?n['o]t|do not|dont|never) (?:ever )?forget|(?:keep|bear) in mind)"
+    r"(?: that|[,:—–-]+)? "
+    r"(?=(?:i|we)(?:'\w+)? (?!(?:said|told|asked|mentioned|sent|gave|wrote)\b)\w"
+    r"|(?:my|our) (?:[\w'-]+ ){0,4}?(?:is|are|was|were|has|have|[a-z]{2,}s)\b)"
+    r"|^(?:请|麻烦|拜托|对了|那|你|要|得|一定|务必|千万|帮我|替我|给我|[，,])*"
+    r"(?:记(?:住|得|着|好|下来?|一下)|(?:别|不要|不能|勿|莫)忘(?:记|了|掉)?)"
+    r"(?:了|啊|哦|吧)?[，,：: ]*"
+    r"(?=(?:我|本人|咱)(?!(?:刚才?|之前|上次)?(?:[说讲问]|跟你|告诉))[^，。]{3,})",
     re.IGNORECASE,
 )
 # What a sentence says of the past is dropped when it goes on to the present.
@@ -66,7 +82,7 @@ POINTED = re.compile(
 )
 # It stands by itself in a memory as it is.
 SENTENCE = re.compile(r"^(?!(?:Btw|Oh|Hey|Hi|Also|And|So|Ok|Okay|Fyi)\b)[A-Z\u3400-\u9fff0-9]")
-FORGET, PRIVATE = "veto:forget", "veto:private"
+FORGET, PRIVATE, NUMBER = "veto:forget", "veto:private", "veto:personal-number"
 MODEL = "model"
 # A question, also one without its mark
 QUESTION = re.compile(
@@ -130,7 +146,26 @@ def by_rules(sentence: str, role: str = "user", now: date | None = None) -> Clas
         return Classification(text, None, "too-long")
     if CODE.search(text):
         return Classification(text, None, "code")
+    if holds_personal_number(text):
+        return Classification(text, None, NUMBER)
+    if role == "user" and (wish := WISH.match(text)):
+        return wished(text, text[wish.end() :], now)
     return by_tables(text, normalized(text), role, now)
+
+
+def wished(text: str, wanted: str, now: date | None) -> Classification:
+    """Return what the tables say of a sentence that asks to remember what it says of the user.
+
+    That is kept though no rule knows it, unless a veto or a cue of a secret, fiction, … stops it.
+
+    >>> wished("记住我对花生过敏", "我对花生过敏", None).stored
+    '用户对花生过敏 — “记住我对花生过敏”'
+    """
+    found = by_tables(wanted, normalized(wanted), "user", now)
+    if found.reason == "no-rule" and not cues(wanted):
+        found = replace(found, kind="identity", reason="identity:remember")
+    said = (found.statement or clean(wanted, now, alone=False) or wanted) if found.kept else ""
+    return replace(found, text=text, statement=said)
 
 
 def unmarked(sentence: str) -> str:
@@ -159,7 +194,7 @@ def by_tables(text: str, unquoted: str, role: str, now: date | None) -> Classifi
     for rule in chosen:
         veto = veto_of(unquoted, rule, role)
         if rule and not veto:
-            told = firsts[1] or not SENTENCE.match(text) or corrects_by_name(text)
+            told = firsts[1] or not stands_alone(text) or corrects_by_name(text)
             said = clean(text, now, alone=not told) if role == "user" else ""
             return Classification(text, rule.kind, f"{rule.kind}:{rule.code}", statement=said)
         stopped = stopped or veto
@@ -167,6 +202,15 @@ def by_tables(text: str, unquoted: str, role: str, now: date | None) -> Classifi
         about = about_of(stopped, unquoted) if stopped.code == FORGET else ""
         return Classification(text, None, stopped.code, about=about)
     return Classification(text, None, "quoted" if "…" in unquoted else "no-rule")
+
+
+def stands_alone(text: str) -> bool:
+    """Say whether a sentence may stand in a memory as it is: it is one, and nothing leads in to it.
+
+    >>> [stands_alone(text) for text in ("I am deaf", "btw im deaf", "对了我对花生过敏")]
+    [True, False, False]
+    """
+    return bool(SENTENCE.match(text)) and not LEAD_ZH.match(text)
 
 
 def clean(text: str, now: date | None, *, alone: bool) -> str:

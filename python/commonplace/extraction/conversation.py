@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -70,9 +70,36 @@ STANDING = re.compile(
     r"\b.{0,40}|applies to (?:all|every)\b.{0,40}|每次都这样|一直这样|长期有效|永久有效)[.!。！]*$",
     re.IGNORECASE,
 )
+# Words with which a request begins
+LEADS = (
+    r"(?:but|and|so|please|pls|plz|oh|ok|okay|also|just|actually|h+m+|u+m+|uh|er|wait|sorry|no|nah|nvm"
+    r"|never ?mind|on second thoughts?|hey|hang on|hold on|look|well|now|then|yeah|yes|btw)"
+)
+LEAD = re.compile(rf"(?:{LEADS}\b[,.!… ]*)++", re.IGNORECASE)
+# A request of nothing but these words names nothing; with one of POINTERS it points back.
+FRAME = re.compile(
+    rf"(?:(?:{LEADS}|you|can|could|would|will|should|must|need|have|had|want|like|let's|i|i'd|to|be"
+    r"|do|does|don'?t|not|never|shouldn'?t|rather|better|save|saved|store|stored|remember|keep|kept"
+    r"|note|noted|record|log|write|put|memori[sz]e|retain|hold|hang|on|onto|delete|erase|remove"
+    r"|scrap|scratch|drop|strike|undo|forget|ignore|disregard|wipe|lose|bin|down|anywhere|in|from"
+    r"|out|of|off|your|the|my|memory|notes?|records?|profile|file|any|all|that|this|it|those|these"
+    r"|one|what|said|told|wrote|typed|last|previous|thing|things|bit|part|sentence|message|line"
+    r"|statement|about|private|confidential|secret|between|us|either|though|thanks|thank|again"
+    r"|at|ever|is|was|stays?|'s)\b[,.!…' ]*)++"
+    r"|(?:请|麻烦|拜托|千万|帮|给|那|你|我|就|把|将|的|了|吧|啊|哦|呀|哈|啦|先|也|都|别|不要|不用|不必|不许|勿|不|再"
+    r"|算|记忆|记住?|录|保存|存|保密|留|删除?|抹|清|忘|撤回|作废|无视|忽略|当没|没|过|掉|下来?|起来|进|去|里"
+    r"|笔记|备忘|刚才|刚刚|刚|上面|上一?|前面|前一?|这|此|它|句|条|个|段|件|些|话|说|讲|事儿?|内容|信息|消息|一下"
+    r"|[，,。.！!～~…\s])++",
+    re.IGNORECASE,
+)
+POINTERS = re.compile(
+    r"\b(?:that|this|it|those|these|said|told|wrote|typed|last|previous)\b"
+    r"|[这那此它]|刚[才刚说讲]|[上前](?:一|面)|[说讲]的",
+    re.IGNORECASE,
+)
 # "Don't remember that." is said of the sentence before it, "off the record." of those behind it.
 OF_BEFORE = re.compile(
-    r"^(?:(?:but|and|so|please|pls|oh|ok|also|just)[, ]+)*"
+    rf"^(?:{LEADS}[,.!… ]+)*"
     r"(?:(?:you )?(?:don't|do not|no need to|never|shouldn't|dont|keep|leave|this|that|it)\b"
     r"[\w' ]{0,20}\b(?:this|that|it|these|those|private|confidential|secret"
     r"|between us)\b[^:]{0,40}$)"
@@ -146,16 +173,20 @@ def extract(
     [(0, 'no-rule'), (0, 'preference:i-prefer'), (1, 'duplicate')]
     """
     classifications: list[Classification] = []
+    # Those of the user's last message but this one, by their numbers
+    before: list[int] = []
     seen: set[str] = set()
     if isinstance(messages, str):
         raise InvalidArgument(
             "a conversation is a list of messages; `classify()` takes one sentence"
         )
     for source, (role, text) in enumerate(map(role_and_text, messages)):
+        start = len(classifications)
         for classified in classify_message(text, role, now):
             found = classified
-            if found.reason == FORGET and not found.about:
-                found = forget_before(classifications, found)
+            said_before = all(LEAD.fullmatch(one.text) for one in classifications[start:])
+            if role == "user" and said_before and points_back(found):
+                found = forget_before(classifications, found, before)
             if model and found.kept and role == "user":
                 said = by_model(found.text, model, now)
                 found = replace(found, statement=said)
@@ -165,17 +196,42 @@ def extract(
             elif found.kept:
                 seen.add(key)
             classifications.append(replace(found, source=source))
+        if role == "user" and len(classifications) > start:
+            before = list(range(start, len(classifications)))
     return classifications
 
 
-def forget_before(before: list[Classification], request: Classification) -> Classification:
-    """Let a request to forget "that" speak of the last sentence that was not passed over."""
-    for at in reversed(range(len(before))):
-        if before[at].kept or at == len(before) - 1:
-            if before[at].kept:
-                before[at] = replace(before[at], kind=None, reason=FORGET, statement="")
-            return replace(request, about=before[at].text)
-    return request
+def points_back(request: Classification) -> bool:
+    """Say whether a request not to keep, or to forget, only points at what was said before.
+
+    >>> [points_back(by_rules(one)) for one in ("Don't save that", "Don't save my age")]
+    [True, False]
+    """
+    if request.reason == FORGET:
+        return not request.about
+    named = not FRAME.fullmatch(request.text) or not POINTERS.search(request.text)
+    return request.reason == PRIVATE and not named
+
+
+def forget_before(
+    found: list[Classification], request: Classification, before: Sequence[int]
+) -> Classification:
+    """Let a request speak of the last sentence before it that was kept, or else of the last one.
+
+    Args:
+        found: The sentences so far.
+        request: A request not to keep, or to forget, that points back.
+        before: The numbers of the sentences of which it may speak.
+
+    Returns:
+        The request to forget what the sentence says, for it may be known already.
+    """
+    at = next((at for at in reversed(before) if found[at].kept), before[-1] if before else None)
+    if at is None:
+        return request
+    if found[at].kept:
+        found[at] = replace(found[at], kind=None, reason=request.reason, statement="")
+    return replace(request, reason=FORGET, about=found[at].text)
 
 
 def heed(
@@ -187,8 +243,10 @@ def heed(
         The request, and the reason to leave out the rest of the message, if it speaks of that.
     """
     if request.reason == FORGET:
-        return (request if request.about else forget_before(before, request)), None
-    if before and before[-1].kept and OF_BEFORE.match(request.text):
+        last = range(len(before))[-1:]
+        return (request if request.about else forget_before(before, request, last)), None
+    of_before = points_back(request) or OF_BEFORE.match(request.text)
+    if before and before[-1].kept and of_before:
         before[-1] = replace(before[-1], kind=None, reason=PRIVATE, statement="")
     return request, PRIVATE if OF_REST.search(request.text) else None
 

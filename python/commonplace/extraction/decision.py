@@ -22,12 +22,14 @@ from commonplace.extraction.classification import (
     FORGET,
     LONGEST,
     MODEL,
+    NUMBER,
     PRIVATE,
-    SENTENCE,
+    WISH,
     Classification,
     by_rules,
     clean,
     normalized,
+    stands_alone,
 )
 from commonplace.extraction.linear_model import Likely, likely
 from commonplace.extraction.rule_tables import CHINESE, read_table
@@ -37,6 +39,7 @@ FINAL = frozenset(
     {
         FORGET,
         PRIVATE,
+        NUMBER,
         "code",
         "too-long",
         "role",
@@ -66,7 +69,7 @@ ALLOWANCE_OF_RULE = 0.5
 # The opposite of a request not to keep
 ASKS_TO_KEEP = re.compile(
     r"\b(?:don['’]?t|do not|never) forget\b|\bremember (?:that|this|me|my|i)\b"
-    r"|别忘|(?<![不别用])(?:记住|记得)",
+    r"|(?:别|不要|不能)忘|(?<![不别用])(?:记住|记得)",
     re.IGNORECASE,
 )
 # Log odds, above which a message asks not to be kept: with a word of keeping or telling, or without
@@ -180,13 +183,14 @@ def joined(
         return found
     # a rule for a plain short sentence is right where so few words say little to the classifier
     text = normalized(found.text)
-    if found.kept and (SHORT.fullmatch(text) or LASTING.search(text)):
+    asked = LASTING.search(text) or WISH.match(found.text)
+    if found.kept and (asked or SHORT.fullmatch(text)):
         return found
     if odds <= (-ALLOWANCE_OF_RULE if found.kept else 0):
         return left_out(found, "unlikely") if found.kept else found
     if found.kept or rules_only:
         return found
-    said = clean(found.text, now, alone=bool(SENTENCE.match(found.text)))
+    said = clean(found.text, now, alone=stands_alone(found.text))
     return replace(found, kind=says.kind, reason=f"{says.kind}:{MODEL}", statement=said)
 
 

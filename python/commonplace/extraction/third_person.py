@@ -89,6 +89,7 @@ SUBJECT = re.compile(
 )
 
 
+_ADVERBS = re.compile(r"^(?:(?:just|finally|recently|also|now|already) )+(?=\w)", re.IGNORECASE)
 # What was told wrongly is named in one clause, and its value in the next
 BY_NAME = re.compile(
     r"\bmy [\w' -]{2,30}? wrong\b.*?[,:;–—.-]\s*(?:it|should)\b"
@@ -162,7 +163,7 @@ def _english(text: str, day: date | None) -> str:
     if said := _by_template(bare, "english", f" since {time}" if time else ""):
         return said
     if not SUBJECT.match(bare):
-        first = bare.split()[0].casefold()
+        first = _ADVERBS.sub("", bare).split(maxsplit=1)[0].casefold()
         if not (first in PAST or first.endswith("ed")) or first in {"been", "read", "put", "let"}:
             return ""
         bare = f"I {bare[0].lower()}{bare[1:]}"

@@ -47,6 +47,30 @@ def test_of_a_compound_the_rest_stays(opened: Store, memory: Profile) -> None:
     assert "- my dog is called Rex\n- ~~I prefer dark mode~~ <!--" in opened.read("MEMORY.md")
 
 
+def test_the_receipt_says_what_may_have_ended_too(memory: Profile) -> None:
+    memory.remember("儿子在三中上学，女儿在一小", "general")
+    receipt = memory.remember("儿子转到五中了", "general")
+    assert [old["text"] for old in receipt["replaced"]] == ["儿子在三中上学"]
+    (note,) = receipt["notes"]
+    assert note.endswith("it cannot be told whether this ends, too: '女儿在一小'")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("工作日在北京，周末在天津", "我搬到上海了"), ("我和老婆住在杭州，养了一只猫", "我离婚了")],
+)
+def test_what_may_have_ended_stays_and_the_receipt_says_so(
+    memory: Profile, old: str, new: str
+) -> None:
+    memory.remember(old, "general")
+    receipt = memory.remember(new, "general")
+    assert receipt["replaced"] == []
+    assert receipt["notes"] == [
+        f"{old!r} may not be true now: it cannot be told whether this ends it"
+    ]
+    assert memory.remember("我喜欢喝茶", "general")["notes"] == []
+
+
 def test_a_list_of_a_person_keeps_its_children(opened: Store, memory: Profile) -> None:
     (opened.root / "MEMORY.md").write_text(HAND)
     receipt = memory.remember("Shell: fish shell", "general")

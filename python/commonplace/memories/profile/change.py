@@ -108,16 +108,17 @@ class Change:
             if is_paraphrase(entry.text, self.content, self.compare):
                 if stays or not self._is_better(entry):
                     return entry, []
-                whole = Statement(0, len(entry.text), entry.text, entry.text)
+                whole = Statement(0, len(entry.text), *(entry.text,) * 3)
                 same_verdict = Verdict(conflict=False, reason="same")
                 ended.append((entry, EntryVerdict(((whole, same_verdict),))))
                 continue
             verdict = compare_entry(entry.text, self.content, self.compare)
             if stays and (verdict.left or verdict.untrue):
                 self.notes.append(f"what the owner said stays beside it: {entry.text!r:.200}")
-            elif verdict.left:
+                continue
+            if verdict.left:
                 self.notes.append(f"{entry.text!r:.60} may not be true now: {verdict.left}")
-            elif verdict.untrue:
+            if verdict.untrue:
                 ended.append((entry, verdict))
         return None, ended
 
@@ -191,8 +192,8 @@ class Change:
                 last = self.today - timedelta(days=1)
             mark = _until(entry.mark, last)
             for one, _ in verdict.untrue:
-                if (*again.key[:1], one.reading, mark) not in there:
-                    sources.append(render(one.reading, mark, past=True))
+                if (*again.key[:1], one.alone, mark) not in there:
+                    sources.append(render(one.alone, mark, past=True))
         if not sources:
             return removed(note, [again])
         return replaced(note, again, "".join(_as(entry, source) for source in sources))
@@ -208,7 +209,7 @@ def corrected(note: str, entry: Entry, content: str) -> str:
 
 def ended_statements(verdict: EntryVerdict) -> Iterator[tuple[str, Verdict]]:
     """Yield what is untrue of an entry, and why."""
-    return ((one.reading, why) for one, why in verdict.untrue)
+    return ((one.alone, why) for one, why in verdict.untrue)
 
 
 def _is_same(verdict: EntryVerdict) -> bool:
