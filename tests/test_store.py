@@ -292,7 +292,7 @@ def test_filters(store: Store) -> None:
 def test_a_misspelt_argument_is_named(store: Store) -> None:
     for call in (store.search, store.grep, store.forget):
         with pytest.raises(TypeError, match="no argument 'sinse'"):
-            call("tea", sinse="3d")  # type: ignore[call-arg]
+            call("tea", sinse="3d")  # type: ignore[call-arg, call-overload]
 
 
 def test_hits_are_a_sequence(store: Store) -> None:
