@@ -588,19 +588,6 @@ def test_completion(shell: Shell, shell_name: str) -> None:
     assert "bash" in shell.err
 
 
-def test_an_append_says_whether_the_file_is_new(shell: Shell) -> None:
-    assert shell("append", "tea.md", "Green.").startswith("created tea.md")
-    assert shell("append", "tea.md", "Black.").startswith("added to tea.md")
-
-
-def test_a_session_is_cited_by_its_id(shell: Shell) -> None:
-    path = "sessions/boats/2026-02-01-0198c1d2/messages.jsonl"
-    said = {"role": "user", "content": "Where do kayaks lie?", "session": "0198c1d2-7aaa"}
-    shell("append", path, json.dumps(said))
-    assert f"{path}#L1" in shell("explain", "kayaks", "0198#L1")
-    assert f"{path}#L1" in shell("forget", "--dry-run", "0198#L1")
-
-
 def test_arguments_and_options_in_any_order(shell: Shell) -> None:
     assert shell("search", "--json", "my", "-m", "1", "name").count('"citation"') == 1
     assert shell("grep", "-ci", "FERRY", "sessions") == "2\n"

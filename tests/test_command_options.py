@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -75,3 +76,16 @@ def test_a_time_that_a_host_counts_from_1970_is_shown_as_a_date(shell: Shell) ->
     (shell.root / "messages.jsonl").write_text(line)
     assert "2026-02-01" in shell("search", "ferry ten")
     assert "user · 2026-02-01T00:00:00Z" in shell("search", "ferry ten", "--unit", "message")
+
+
+def test_an_append_says_whether_the_file_is_new(shell: Shell) -> None:
+    assert shell("append", "tea.md", "Green.").startswith("created tea.md")
+    assert shell("append", "tea.md", "Black.").startswith("added to tea.md")
+
+
+def test_a_session_is_cited_by_its_id(shell: Shell) -> None:
+    path = "sessions/boats/2026-02-01-0198c1d2/messages.jsonl"
+    said = {"role": "user", "content": "Where do kayaks lie?", "session": "0198c1d2-7aaa"}
+    shell("append", path, json.dumps(said))
+    assert f"{path}#L1" in shell("explain", "kayaks", "0198#L1")
+    assert f"{path}#L1" in shell("forget", "--dry-run", "0198#L1")

@@ -8,7 +8,7 @@ import builtins
 import os
 
 from commonplace.archival import Archival
-from commonplace.errors import InvalidArgument, QueryError
+from commonplace.errors import InvalidArgument, NotFound, QueryError
 from commonplace.search_filter import given_filter
 
 # for types only: a command starts without `typing`
@@ -418,9 +418,12 @@ class Store(Archival):
         >>> [(word.name, word.score > 0, word.fields) for word in explained.words]
         [('green', True, ['body']), ('milk', False, [])]
         """
-        citation = self._with_path(citation)
         try:
             return self._core.explanation(query, citation, unit)
+        except NotFound:
+            if (cited := self._with_path(citation)) == citation:
+                raise
+            return self.explanation(query, cited, unit=unit)
         except QueryError as error:
             path = citation.partition("#")[0]
             if not any(path == one for one, _, _ in self._core.archived_files()):
