@@ -28,7 +28,7 @@ ROWS = [
         "file_stamp",
         "transcript",
     },
-    {"settings"},
+    {"settings", "tombstones"},
     {"engines"},
     {"files", "progress"},
     {"sessions"},

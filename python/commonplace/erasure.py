@@ -52,7 +52,7 @@ class Erasure(Sessions):
         A text is found wherever it stands, in small or large letters if it has no large one: the
         list item, the row, the sentence with its lines or the message that holds it goes. So do
         old versions of it, with a citation also copies of the passage. Hashes stay in
-        `.commonplace/forgotten.jsonl`, so that an import does not bring it back. What git or a
+        `.commonplace/`, so that neither an import nor `Profile.flush` brings it back. What git or a
         backup keeps is not reached, and other processes let go of it when they look next.
 
         Args:
@@ -95,6 +95,12 @@ class Erasure(Sessions):
         )
         if dry_run:
             return plan
+        # a command starts without it
+        from commonplace.tombstones import Tombstones  # noqa: PLC0415
+
+        if plan.passages:
+            # first, so that a call that is killed leaves them too
+            Tombstones(self.side_files()).add(passage.text for passage in plan.passages)
         gone = {passage.path for passage in plan.passages}.union(plan.files)
         return self._core.forget(
             *arguments,

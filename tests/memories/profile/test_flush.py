@@ -212,6 +212,39 @@ def test_a_request_to_forget_that_says_too_little_is_told(
     assert (done["passed_over"], done["remembered"], done["log"]) == (0, [], None)
 
 
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ("My cat is called Mimo.", "Mimo"),
+        ("I use vim.", "vim"),
+        ("We just moved to Lisbon last month.", "Lisbon"),
+        ("我的猫叫咪咪。", "咪咪"),
+    ],
+)
+def test_what_was_forgotten_is_not_kept_again(
+    memory: Profile, opened: Store, clock: Clock, said: str, what: str
+) -> None:
+    messages: list[ChatMessage] = [{"role": "user", "content": said}]
+    assert len(memory.flush(messages, session="a")["remembered"]) == 1
+    memory.forget(what, memory.forget(what)["token"])
+    # the month that a statement names is another one then
+    clock.now += timedelta(days=40)
+    opened.transcript("sessions/s1/messages.jsonl").append({"role": "user", "content": said})
+    for given, session in ((messages, "b"), (messages, None), ("sessions/s1/messages.jsonl", None)):
+        done = memory.flush(given, session=session)
+        assert (done["remembered"], done["forgotten"], done["log"]) == ([], 1, None)
+    assert texts(memory) == []
+    # whoever says so himself may keep it
+    assert memory.remember(said)["added"]
+
+
+def test_what_was_forgotten_of_all_files_is_not_kept_again(memory: Profile, opened: Store) -> None:
+    said = "I prefer tea. My cat is called Mimo."
+    opened.transcript("sessions/s1/messages.jsonl").append({"role": "user", "content": said})
+    opened.forget("Mimo")
+    assert memory.flush([{"role": "user", "content": said}])["forgotten"] == 2
+
+
 def test_what_is_taken_back_at_once_is_asked_to_forget_once(memory: Profile) -> None:
     done = memory.flush([("user", "I like jazz. Forget that.")])
     assert [one["what"] for one in done["to_forget"]] == ["I like jazz"]

@@ -53,6 +53,7 @@ from commonplace.recall import HybridSearch
 from commonplace.recall.matching_lines import find_text, listed
 from commonplace.redaction import Counts, add_counts, redacts, with_redactions
 from commonplace.store import Store
+from commonplace.tombstones import Tombstones
 from commonplace.tools import VersionedText, tool
 from commonplace.typed_dict import TypedDict
 
@@ -280,10 +281,11 @@ class Profile(ForgetTool):
     ) -> dict[str, Any]:
         """Keep what is worth it of a conversation that ends: preferences, habits, corrections.
 
-        What is meant only for the moment ("this time", "for now") is left out. What the user asks
-        to forget is shown, and erased only by `forget`. What was kept goes to the daily log as
-        well. What a transcript says of "last month" or "until Friday" counts from its own day.
-        To flush a session twice, or once more when it has gone on, adds only what is new.
+        What is meant only for the moment ("this time", "for now") is left out, and so is what was
+        forgotten. What the user asks to forget is shown, and erased only by `forget`. What was kept
+        goes to the daily log as well. What a transcript says of "last month" or "until Friday"
+        counts from its own day. To flush a session twice, or once more when it has gone on, adds
+        only what is new.
 
         Args:
             messages: The conversation, in order, also as JSON text; or the path of a transcript in
@@ -296,6 +298,7 @@ class Profile(ForgetTool):
             `filtered`: text and reason of what the user meant only for then;
             `to_forget`: where the user asks to forget something, `what` it is, with the `passages`
             that hold it and the `token` that `forget` takes, or `similar` ones to be cited;
+            `forgotten`: how many sentences were forgotten before, if any were;
             `passed_over`: how many other sentences; `log`: the path of the log, None when there
             was nothing to note.
 
@@ -308,7 +311,16 @@ class Profile(ForgetTool):
         pairs = [(role, text) for role, (text, _) in texts]
         known = self._log.flushed(pairs, session)
         said = self._day_of(messages)
-        classified = extract(pairs[known:], now=said, model=self._model)
+        told = extract(pairs[known:], now=said, model=self._model)
+        tombstones = Tombstones(self.store.side_files())
+        classified = [
+            found
+            for found in told
+            if not any(
+                text in tombstones
+                for text in (found.stored, found.text, pairs[known + found.source][1])
+            )
+        ]
         remembered = []
         for number, undecided in enumerate(classified):
             by = _SPEAKERS.get(pairs[known + undecided.source][0], "other")
@@ -344,6 +356,7 @@ class Profile(ForgetTool):
             "remembered": remembered,
             "filtered": filtered,
             **({"to_forget": requests} if requests else {}),
+            **({"forgotten": len(told) - len(classified)} if len(classified) < len(told) else {}),
             "passed_over": len(classified) - len(lines) - len(requests),
             "log": written and written.path,
         }
