@@ -29,6 +29,7 @@ from commonplace.memories.four_layers import FourLayers
 from commonplace.memories.overview_and_detail import OverviewAndDetail
 from commonplace.memories.profile import Profile
 from commonplace.memories.world_and_agents import WorldAndAgents
+from commonplace.tombstones import Tombstones
 from commonplace.tools import tools_for
 from tests.doubles import letter_embedder
 
@@ -203,9 +204,14 @@ def test_what_is_wrong_is_said(store: Store) -> None:
         store.forget("tea", category="x")
     plan = store.forget(NAME, dry_run=True)
     store.append("facts/user.md", f"- {NAME} again\n")
-    with pytest.raises(Conflict):
-        store.forget(NAME, token=plan.token)
+    for token in (plan.token, "invented"):
+        with pytest.raises(Conflict, match="nothing was erased") as refused:
+            store.forget(NAME, token=token)
+        # or the next call would erase what nobody has seen
+        assert store.forget(NAME, dry_run=True).token not in str(refused.value)
     assert holds(store.root)
+    # nothing of it is held to be forgotten
+    assert f"{NAME} again" not in Tombstones(store.side_files())
 
 
 def test_a_filter_bounds_it(store: Store) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.embedded_text import digest
-from commonplace.errors import InvalidArgument, QueryError
+from commonplace.errors import Conflict, InvalidArgument, QueryError
 from commonplace.search_filter import given_filter
 from commonplace.sessions import Sessions
 
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 SHORTEST = 3
 """Bytes of a text that can be forgotten: a Chinese character, or three letters."""
+OTHER_NOW = (
+    "what is to be forgotten has changed, or the token is none that was given; nothing was erased: "
+    "look at it without a token, and give the token of that answer"
+)
+"""It does not tell the right token: that would erase what nobody has seen."""
 
 
 def given_texts(what: object) -> list[str]:
@@ -95,6 +100,8 @@ class Erasure(Sessions):
         )
         if dry_run:
             return plan
+        if token not in {None, plan.token}:
+            raise Conflict(OTHER_NOW)
         # a command starts without it
         from commonplace.tombstones import Tombstones  # noqa: PLC0415
 
@@ -102,13 +109,16 @@ class Erasure(Sessions):
             # first, so that a call that is killed leaves them too
             Tombstones(self.side_files()).add(passage.text for passage in plan.passages)
         gone = {passage.path for passage in plan.passages}.union(plan.files)
-        return self._core.forget(
-            *arguments,
-            everything=everything,
-            dry_run=False,
-            token=token,
-            live_vectors=self._live_vectors(gone),
-        )
+        try:
+            return self._core.forget(
+                *arguments,
+                everything=everything,
+                dry_run=False,
+                token=token,
+                live_vectors=self._live_vectors(gone),
+            )
+        except Conflict:
+            raise Conflict(OTHER_NOW) from None
 
     def retain(
         self,
