@@ -48,6 +48,36 @@ def test_a_patch_is_all_or_nothing(memory: FactsAndEpisodes, patches: list[Any])
     assert memory.memory_read("facts/user.md") == USER
 
 
+@pytest.mark.parametrize("folder", ["", "data"])
+def test_what_others_keep_in_the_same_folder_is_left_alone(store: Store, folder: str) -> None:
+    base = f"{folder}/" if folder else ""
+    memory = FactsAndEpisodes(store, folder)
+    memory.memory_write("app.md", "- Berlin is where it runs\n")
+    profile, world = "users/bob/MEMORY.md", "world/people.md"
+    for path in (profile, world):
+        store.write(f"{base}{path}", "- Bob lives in Berlin\n")
+    patches: Any = [{"oldText": "Berlin", "newText": "Lisbon"}]
+    calls: list[Callable[[], object]] = [
+        lambda: memory.memory_read(profile),
+        lambda: memory.memory_read(f"{world}#L1"),
+        lambda: memory.memory_read(f"{base}{world}#L1-L1"),
+        lambda: memory.memory_write(profile, "- x\n"),
+        lambda: memory.memory_append(world, "- x\n"),
+        lambda: memory.memory_patch(profile, patches),
+        lambda: memory.forget(f"{profile}#L1"),
+    ]
+    for call in calls:
+        with pytest.raises(commonplace.Refused, match="not of this memory"):
+            call()
+    assert store.read(f"{base}{profile}") == "- Bob lives in Berlin\n"
+    passages = memory.forget("Berlin")["passages"]
+    assert passages
+    assert all(one["citation"].startswith("app.md#") for one in passages)
+    assert "Berlin" in memory.memory_read("app.md")
+    # what a person begins there is not there yet
+    assert memory.memory_append("projects/web.md", "- x\n")["path"] == "projects/web.md"
+
+
 def test_every_write_answers_with_the_version_and_takes_the_expected_one(
     memory: FactsAndEpisodes, store: Store
 ) -> None:

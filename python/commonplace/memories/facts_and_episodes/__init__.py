@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 
-from commonplace._core import Entry, Written
+from commonplace._core import Written
 from commonplace.arguments import at_least, checks_arguments, given_day, has_text
 from commonplace.citation import located
 from commonplace.entries.compaction import compaction_lock
@@ -23,8 +23,8 @@ from commonplace.locks import Lock
 from commonplace.memories.facts_and_episodes import index_message, summary_line
 from commonplace.memories.facts_and_episodes.entries import added, continued, entries, is_closed
 from commonplace.memories.facts_and_episodes.index_message import Listed, ListedVersion
-from commonplace.memories.facts_and_episodes.months import ARCHIVE, Months, Span
-from commonplace.memories.facts_and_episodes.notes import EPISODES, FACTS, Notes
+from commonplace.memories.facts_and_episodes.months import Months, Span
+from commonplace.memories.facts_and_episodes.notes import ARCHIVE, EPISODES, FACTS, Notes
 from commonplace.memories.facts_and_episodes.usage import FileUsage, Usage
 from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.registry import memory_system
@@ -117,7 +117,7 @@ class FactsAndEpisodes(ForgetTool):
         Raises:
             NotFound: There is no such file, or no such line.
             QueryError: After the `#` there is no range of lines.
-            Refused: The path leads out of the memory.
+            Refused: The path leads out of the memory, or is of another one in the same folder.
         """
         file = located(path)[0]
         with self._notes.named_as_given():
@@ -144,7 +144,7 @@ class FactsAndEpisodes(ForgetTool):
         """
         store = self._notes.store
         revision = store.revision()
-        own = {entry.path for entry in self._notes.files() if self._is_own(entry, archived=True)}
+        own = {entry.path for entry in self._notes.files() if self._notes.is_own(entry)}
         found = find_text(
             store,
             text,
@@ -276,9 +276,10 @@ class FactsAndEpisodes(ForgetTool):
         return [{**file, "version": self._notes.version(file["path"])} for file in self._listed()]
 
     def _forget(self, what: str, token: str) -> ForgetAnswer:
-        own = [self._notes.full("")]
+        notes = self._notes
+        own = [notes.full(folder) for folder in (FACTS, EPISODES, ARCHIVE)]
+        own += [entry.path for entry in notes.files() if notes.is_own(entry)]
         with self._turn:
-            notes = self._notes
             return forget(notes.store, what, token, own, notes.full, notes.relative)
 
     @checks_arguments
@@ -357,8 +358,9 @@ class FactsAndEpisodes(ForgetTool):
         """Return the memory files with their summaries."""
         listed = []
         for entry in self._notes.files():
-            if self._is_own(entry):
-                path = self._notes.relative(entry.path)
+            path = self._notes.relative(entry.path)
+            # of the archive the summaries of the years tell
+            if self._notes.is_own(entry) and not path.startswith(ARCHIVE):
                 summary = entry.summary or summary_line.make(self._notes.text(path))
                 line = "".join(char for char in " ".join(summary.split()) if char.isprintable())
                 listed.append(Listed(path=path, summary=line, size=entry.size))
@@ -386,13 +388,6 @@ class FactsAndEpisodes(ForgetTool):
             edits.append((patch["oldText"], whole[same:] if found else patch["newText"]))
             add_counts(counts, found)
         return edits, counts
-
-    def _is_own(self, entry: Entry, *, archived: bool = False) -> bool:
-        """Return whether a file is one of this memory, and not of another in the same folder."""
-        path = self._notes.relative(entry.path)
-        if entry.kind != "note" or path.startswith(ARCHIVE):
-            return archived and entry.kind == "note"
-        return path.startswith((FACTS, EPISODES)) or entry.summary is not None
 
     def _weight(self) -> Callable[[str], float]:
         """Return a function that tells how often, and how lately, a file was used."""

@@ -31,10 +31,9 @@ from commonplace.memories.facts_and_episodes.entries import (
     removed,
     split,
 )
-from commonplace.memories.facts_and_episodes.notes import EPISODES, Notes
+from commonplace.memories.facts_and_episodes.notes import ARCHIVE, EPISODES, Notes
 from commonplace.protocols import ChatModel
 
-ARCHIVE = "archive/"
 # How often a file is read anew while others change it.
 _TRIES = 64
 

@@ -16,6 +16,7 @@ from commonplace.tools.cited_text import cited_text
 FACTS = "facts/"
 EPISODES = "episodes/"
 """In the notes of this folder the last entry is the newest and matters most."""
+ARCHIVE = "archive/"
 
 
 class Notes:
@@ -54,9 +55,30 @@ class Notes:
         """Return the files that there are, with their paths in the store, sorted."""
         return self.store.list(self._folder + folder)
 
+    def is_own(self, entry: Entry) -> bool:
+        """Return whether a file is one of this memory, and not of another in the same folder."""
+        path = self.relative(entry.path)
+        is_own = path.startswith((FACTS, EPISODES, ARCHIVE)) or entry.summary is not None
+        return entry.kind == "note" and is_own
+
+    def own(self, path: str) -> str:
+        """Return the path in the store of a note of this memory, or of one that is not there yet.
+
+        Raises:
+            Refused: It is of another memory in the same folder.
+        """
+        full = self.full(path)
+        there = next((one for one in self.store.list(full) if one.path == full), None)
+        if there is not None and not self.is_own(there):
+            raise Refused(
+                f"{path!r:.80} is not of this memory: it is not in {FACTS} or {EPISODES}, and has "
+                "no line `> Summary:`; `memory_list` shows what is"
+            )
+        return full
+
     def read(self, path: str) -> str:
         """Return the text of a note."""
-        return self.store.read(self.full(path))
+        return self.store.read(self.own(path))
 
     def cited(self, path: str) -> str:
         """Return the text of a note, or the lines that a citation names.
@@ -68,6 +90,7 @@ class Notes:
         citation = self.full(path)
         if self.store.version(located(citation)[0]) is None:
             citation = self.full(self.relative(path))
+        self.own(self.relative(located(citation)[0]))
         return cited_text(self.store, citation)
 
     def text(self, path: str) -> str:
@@ -83,8 +106,9 @@ class Notes:
 
     def write(self, path: str, content: str, *, expected: str | None = None) -> Written:
         """Write the whole text of a note."""
+        full = self._writable(path)
         whole, made = self._summed(path, self.text(path), content)
-        written = self.store.write(self._writable(path), whole, expected_version=expected)
+        written = self.store.write(full, whole, expected_version=expected)
         self._usage.note_line(written.path, made)
         return written
 
@@ -92,8 +116,9 @@ class Notes:
         self, path: str, edits: Sequence[tuple[str, str]], *, expected: str | None = None
     ) -> tuple[Written, Written]:
         """Replace pieces of a note, then make its summary line true; return both writes."""
+        full = self._writable(path)
         before = self.text(path)
-        first = self.store.patch(self._writable(path), edits, expected_version=expected)
+        first = self.store.patch(full, edits, expected_version=expected)
         # a crash in between leaves the old summary line, and the next change mends it
         return first, self.change(path, lambda note: note, before=before)
 
@@ -159,7 +184,7 @@ class Notes:
     def _writable(self, path: str) -> str:
         if path.lower().endswith(".jsonl"):
             raise Refused(f"{path!r:.80} is a transcript: a memory file is a note and ends in .md")
-        return self.full(path)
+        return self.own(path)
 
 
 def _title(path: str) -> str:

@@ -9,8 +9,8 @@ from datetime import date
 from commonplace.entries.blocks import parse
 from commonplace.errors import NotFound
 from commonplace.memories.facts_and_episodes.entries import day_of
-from commonplace.memories.facts_and_episodes.months import ARCHIVE, Span
-from commonplace.memories.facts_and_episodes.notes import EPISODES
+from commonplace.memories.facts_and_episodes.months import Span
+from commonplace.memories.facts_and_episodes.notes import ARCHIVE, EPISODES
 from commonplace.store import Store
 
 
