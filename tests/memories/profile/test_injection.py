@@ -110,6 +110,23 @@ def test_who_the_user_is_comes_first_however_much_there_is(thirty: Profile) -> N
     assert lines[2] == "- User's name is Mara (MEMORY.md#L8, owner)"
 
 
+@pytest.mark.parametrize("category", ["general", "identity"])
+@pytest.mark.parametrize(
+    "said", ["My name is Kaito", "用户叫小明", "I'm a baker, and call me Kai."]
+)
+def test_a_name_is_first_whatever_its_category_and_the_budget(
+    opened: Store, category: str, said: str
+) -> None:
+    of_project = "".join(f"- User works on part {n} of project {n}\n" for n in range(60))
+    note = f"## {category.title()}\n\n- {said}\n- My cat is called Mimo\n## Habit\n\n{of_project}"
+    opened.write("MEMORY.md", begun(note))
+    memory = Profile(opened)
+    for query, budget in (("project 7", 1500), ("", 1500), ("project 7", 700), ("project 7", 130)):
+        found = memory.inject(query, budget=budget)
+        assert found.used[0].piece.text == said, (query, budget, found.text)
+        assert f"({62 - len(found.used)} more are not shown)" in found.text
+
+
 def test_the_heading_says_how_many_entries_are_not_shown(thirty: Profile) -> None:
     found = thirty.inject("coffee")
     dropped = 31 - len(found.used)

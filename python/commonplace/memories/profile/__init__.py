@@ -456,9 +456,9 @@ class Profile(ForgetTool):
     ) -> Injection:
         r"""Return what of the memory goes into a prompt, framed as data, with its receipt.
 
-        60 % of the budget is for MEMORY.md, with "identity" first, then "style" and "preference",
-        40 % for what answers the query; what one share leaves is for the other. Entries go in
-        whole, each once; the heading says how many are not shown.
+        60 % of the budget is for MEMORY.md, with the user's name and "identity" first, then "style"
+        and "preference", 40 % for what answers the query; what one share leaves is for the other.
+        Entries go in whole, each once; the heading says how many are not shown.
 
         Args:
             query: What the user asks now; empty: nothing is searched for.
