@@ -386,6 +386,22 @@ def test_errors_name_tools_that_a_model_has(memories: Mapping[str, Any]) -> None
     assert tried == set(ABSENT)
 
 
+def test_a_prefix_is_of_the_names_of_tools_alone(memories: Mapping[str, Any]) -> None:
+    for memory in memories.values():
+        tools = tools_for(memory, prefix="my_")
+        names = "|".join(
+            tool.name.removeprefix("my_") for tool in tools if tool.name.count("_") > 1
+        )
+        for tool in tools:
+            told = f"{tool.description} {tool.parameters}"
+            assert not re.search(rf"(?<!my_)\b(?:{names})\b", told), told
+    overview = tools_for(memories["overview"], prefix="my_")
+    # what a parameter takes is no tool
+    assert "`branch`: commits of a branch" in str(overview["my_context"].parameters)
+    with pytest.raises(CommonplaceError, match="; my_recall_memory gives the citations"):
+        overview.call("my_read_citation", {"citation": "detail/none.md#L1"})
+
+
 def test_tools_are_given_by_a_list_of_names(memories: Mapping[str, Any]) -> None:
     with pytest.raises(InvalidArgument, match="only is a list of names, not 3"):
         tools_for(memories["four"], only=3)  # type: ignore[arg-type]

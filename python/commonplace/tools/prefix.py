@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from commonplace.arguments import checks_arguments
 from commonplace.errors import CommonplaceError, InvalidArgument
@@ -44,8 +44,9 @@ def with_prefix(method: Method, prefix: str, names: Iterable[str]) -> Method:
         raise InvalidArgument(
             f"prefix is too long: {name:.80} has {len(name)} characters, vendors allow {LONGEST}"
         )
-    # as texts name a tool: `recall`, or recall(days=3)
-    named = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?=`|\()")
+    # what may be given for a parameter is no tool, though one is called so
+    values = {value for hint in get_type_hints(method).values() for value in get_args(hint)}
+    named = _named([one for one in names if one not in values])
 
     @wraps(method)
     def prefixed(*args: Any, **kwargs: Any) -> Any:
@@ -58,3 +59,12 @@ def with_prefix(method: Method, prefix: str, names: Iterable[str]) -> Method:
     prefixed.__name__ = name
     prefixed.__doc__ = named.sub(rf"{prefix}\1", inspect.getdoc(method) or "")
     return cast("Method", prefixed)
+
+
+def _named(names: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of names of tools as texts have them: `recall`, recall(days=3).
+
+    A name of several words, such as recall_memory, is one wherever it stands.
+    """
+    forms = (re.escape(one) + (r"\b" if "_" in one else r"(?=`|\()") for one in names)
+    return re.compile(rf"(?<![\w.])({'|'.join(forms) or '(?!)'})")
