@@ -90,6 +90,11 @@ def test_an_entry_has_a_heading_a_summary_and_a_date(entry: str, made: str) -> N
         "## 2026-02-14 Logger fix\n",
         "## 修复日志\n- 日期：2026年2月14日\n- 做了\n",
         "## 2026年2月14日 修复日志\n做了\n",
+        "[2026-02-14] dinner",
+        "## [Sat, Feb 14] dinner\n",
+        "14.02.2026 dinner",
+        "2月14日吃饭",
+        "Feb 14: dinner",
     ],
 )
 def test_an_entry_goes_to_the_month_of_its_stamp(opened: Store, stamped: str) -> None:
@@ -105,6 +110,14 @@ def test_what_is_no_date_files_nothing_elsewhere(opened: Store, written: str) ->
     entry = f"## Logger fix\n- Date: {written}\n- done\n"
     assert memory.memory_append("episodes/2026-11.md", entry)["path"] == "episodes/2026-11.md"
     assert f"- Date: {written}\n" in memory.memory_read("episodes/2026-11.md")
+
+
+@pytest.mark.parametrize(
+    "said", ["The 2025-02-14 release is out", "Mar 3 of us met", "version 14.02.20"]
+)
+def test_a_date_in_a_sentence_is_no_stamp(opened: Store, said: str) -> None:
+    memory = FactsAndEpisodes(opened, clock=Clock())
+    assert memory.memory_append("episodes/2026-11.md", said)["path"] == "episodes/2026-11.md"
 
 
 def test_a_past_month_gets_no_date_that_nobody_knows(opened: Store) -> None:

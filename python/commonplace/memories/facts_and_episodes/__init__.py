@@ -248,7 +248,8 @@ class FactsAndEpisodes(ForgetTool):
         summary = _text(summary or "")
         today = self._clock().date()
         if span := Span.of(path):
-            block = entries(entry, today if f"{today:%Y-%m}" == span.month else None)
+            day = today if f"{today:%Y-%m}" == span.month else None
+            block = entries(entry, day, day or span.last_day)
             with self._turn, self._notes.named_as_given():
                 done = self._months.append(span, block, today, summary, expected_version)
             moved = [one for one in map(self._receipt, done) if not _is_of(one["path"], span)]

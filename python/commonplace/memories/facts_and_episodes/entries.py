@@ -37,7 +37,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _CLOSER = re.compile(r"`{3,}|~{3,}|-->")
 
 
-def entries(text: str, day: date | None = None) -> str:
+def entries(text: str, day: date | None = None, until: date | None = None) -> str:
     r"""Return a text as entries: one for each of its `## ` headings, or one with a heading made.
 
     An entry without a `- Summary:` line gets one from its first sentence, one without a `- Date:`
@@ -48,6 +48,8 @@ def entries(text: str, day: date | None = None) -> str:
     Args:
         text: Markdown, or anything.
         day: The day it is about, as far as we know.
+        until: What its heading says of a day without a year is the last up to this one; default:
+            up to `day`.
 
     >>> print(entries("The logger wrote to stdout. Fixed.", date(2026, 2, 24)), end="")
     ## The logger wrote to stdout. Fixed.
@@ -56,19 +58,24 @@ def entries(text: str, day: date | None = None) -> str:
     <BLANKLINE>
     The logger wrote to stdout. Fixed.
     """
+    until = until or day
     blocks = parse(text)
     whole = sum(block.end - block.start for block in blocks) == len(text.lstrip())
     if blocks and whole and not preamble(text).strip():
-        return "\n".join(_entry(block, text[block.start : block.end], day) for block in blocks)
+        return "\n".join(
+            _entry(block, text[block.start : block.end], day, until) for block in blocks
+        )
     if heading := _HEADING.match(text):
-        return entry_of(title_for(heading["title"], 80), text[heading.end() :], day)
+        return entry_of(title_for(heading["title"], 80), text[heading.end() :], day, until)
     summary = _SUMMARY.search(text)
-    return entry_of(title_for(summary["words"] if summary else COMMENT.sub("", text)), text, day)
+    return entry_of(
+        title_for(summary["words"] if summary else COMMENT.sub("", text)), text, day, until
+    )
 
 
-def entry_of(title: str, text: str, day: date | None = None) -> str:
-    """Return one entry, whatever headings are in its text."""
-    return _entry(Block(title, text), None, day)
+def entry_of(title: str, text: str, day: date | None = None, until: date | None = None) -> str:
+    """Return one entry, whatever headings are in its text; see `entries`."""
+    return _entry(Block(title, text), None, day, until)
 
 
 def added(note: str, *some: str) -> str:
@@ -167,12 +174,12 @@ def _core_of(entry: str) -> str:
     return (text if text and _CLOSER.fullmatch(last) else entry).strip("\n")
 
 
-def _entry(block: Block, source: str | None, day: date | None) -> str:
+def _entry(block: Block, source: str | None, day: date | None, until: date | None) -> str:
     """Return a block with the lines that it lacks."""
     atx = source is not None and source.lstrip().startswith("##")
     text = source.partition("\n")[2] if source is not None and atx else block.text
     about = {}
-    day = written_date(block.title) or day
+    day = written_date(block.title, until) or day
     if not _SUMMARY.search(text) and "summary" not in block.meta:
         # when it was is said by the next line
         about["Summary"] = shortened(first_sentence(_DATE.sub("", block.text)) or block.title)

@@ -76,6 +76,11 @@ class Span:
         """The path of its file in the memory."""
         return f"{EPISODES}{self.name}.md"
 
+    @property
+    def last_day(self) -> date:
+        """The last day of its month."""
+        return _last_day(self.month)
+
 
 class Months:
     """Puts entries into the file of their month or week, and divides a month that grew large.
