@@ -1,10 +1,11 @@
-"""End of a plan or a state, as its text says: "until Friday", "on leave this week", 这周出差."""
+"""End of a plan or a state, as its text says: "until Friday", "an exam tomorrow", 这周出差."""
 
 from __future__ import annotations
 
 import re
 from datetime import date, timedelta
 
+from commonplace.conflict import statement_and_source
 from commonplace.conflict.entries import parts
 from commonplace.conflict.statements import statements
 from commonplace.extraction.relative_dates import NUMBER, counted
@@ -51,6 +52,25 @@ _GOES_ON = re.compile(
     r"|\b(?:plans?|planning|will|going to|wants? to|needs? to|has to|have to|must))\b",
     re.IGNORECASE,
 )
+# An event is over after its day. What is told of one day of the week may be so each week.
+_EVENT = re.compile(
+    r"\b(?:exam|interview|appointment|flight|surgery|operation|wedding)s?\b"
+    r"|(?:'ll|will|(?:is|am|are|'m|'re) (?:going|flying|visiting|travell?ing))\b"
+    r"|考试|面试|手术|体检|答辩|航班|婚礼",
+    re.IGNORECASE,
+)
+# "For three days", unless so long already
+_FOR = re.compile(rf"\bfor {NUMBER} (?P<unit>day|week|month)s?\b(?! now\b)", re.IGNORECASE)
+_ALREADY = re.compile(r"\b(?:been|already)\b", re.IGNORECASE)
+_FOR_ZH = re.compile(
+    rf"(?:出差|休假|请假|度假|旅游|旅行|培训|待|呆){NUMBER}个?(?P<unit>天|周|星期|月)"
+)
+# What begins then goes on
+_BEGINS = re.compile(
+    r"\b(?:from|as of|(?<!day )after|since|effective) (?:the )?(?:tomorrow|next|day after)\b"
+    r"|[天周期拜月年末一二三四五六日]起|以后|之后|从(?:明|后|下)",
+    re.IGNORECASE,
+)
 _SPAN_ZH = re.compile(r"(?P<what>这周|本周|这个星期|这个月|本月|今年|今天)")
 _SPANS_ZH = {"周": "week", "期": "week", "月": "month", "年": "year", "天": "day"}
 _GOES_ON_ZH = re.compile(r"出差|休假|请假|度假|值班|上[早中晚夜白]班|不在|在|要|打算|计划|准备|得")
@@ -69,7 +89,7 @@ _WAS = re.compile(
 _CHANGES = re.compile(
     r"了(?:[，。；]|$)|开始|搬|入职|换|结婚|毕业|离职|\b(?:(?:start|join|gett?|finish|switch|graduat|mov"
     r"|chang|retir|(?<!on )leav|quitt?|marr|becom|begin)(?:s|es|ed|n?ing|e|y|ies|ied)?"
-    r"|got|bought|sold)\b",
+    r"|got|bought|sold|turn(?:s|ing)? \d+)\b",
     re.IGNORECASE,
 )
 
@@ -85,6 +105,11 @@ def end_of(text: str, today: date) -> date | None:
     datetime.date(2026, 11, 8)
     >>> end_of("User moved to Lisbon this week", date(2026, 11, 2))
     """
+    # a statement names the month where the words that it was made of say "next week"
+    return next(filter(None, (_end_of(said, today) for said in statement_and_source(text))), None)
+
+
+def _end_of(text: str, today: date) -> date | None:
     # the end of one statement is not that of the others
     said = statements(text)
     if len(said) != 1 or len(parts(said[0].reading)) != 1:
@@ -116,4 +141,52 @@ def _end_named(text: str, today: date) -> date | None:
         span = (found["what"] or "day").casefold()
     elif (found := _SPAN_ZH.search(text)) and _GOES_ON_ZH.search(text[found.end() :]):
         span = _SPANS_ZH[found["what"][-1]]
-    return end_of_span(span, today) if span else None
+    if span:
+        return end_of_span(span, today)
+    return _coming(text, today) or _after_days(text, today)
+
+
+def _coming(text: str, today: date) -> date | None:
+    """Return the last coming day that a text names: what it says is of that day, and then over."""
+    if _BEGINS.search(text):
+        return None
+    is_event = _EVENT.search(text) is not None
+    days = [
+        named(found, today)
+        for found in NAMED.finditer(text)
+        if _is_coming(found)
+        or (is_event and (found["weekday"] or found["day"] or found["day2"] or found["iso"]))
+    ]
+    days += [
+        named_zh(found, today)
+        for found in NAMED_ZH.finditer(text)
+        if _is_coming_zh(found)
+        or (is_event and (found["weekday"] or found["month"] or found["iso"]))
+    ]
+    return max(days, default=None)
+
+
+def _is_coming(found: re.Match[str]) -> bool:
+    """Return whether a match of `NAMED` is of one coming time in any sentence: "next week"."""
+    which, span = (found["which"] or "").casefold(), (found["span"] or "").casefold()
+    # with a capital, or behind "the", it is a name: "works at Tomorrow Capital"
+    is_name = (found[0][:1].isupper() and found.start() > 0) or found[0] == "the tomorrow"
+    is_soon = (found["soon"] or "today") != "today" and not is_name
+    return is_soon or which == "next " or (which == "this " and span == "weekend")
+
+
+def _is_coming_zh(found: re.Match[str]) -> bool:
+    """Return whether a match of `NAMED_ZH` is: 明天, 下周三, 这周末."""
+    which, weekday = found["which"] or "", found["weekday"]
+    is_soon = (found["soon"] or "今天") != "今天"
+    return bool(
+        is_soon or found["following"] or which.startswith("下") or (which and weekday == "末")
+    )
+
+
+def _after_days(text: str, today: date) -> date | None:
+    """Return the day until which a state goes on that is told to last some days from now."""
+    found = _FOR.search(text) if _GOES_ON.search(text) and not _ALREADY.search(text) else None
+    if found := found or _FOR_ZH.search(text):
+        return today + timedelta(days=_UNITS[found["unit"].casefold()] * counted(found["n"]))
+    return None

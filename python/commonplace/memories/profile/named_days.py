@@ -11,7 +11,16 @@ MONTHS = [name.casefold() for name in calendar.month_name[1:]]
 _FEASTS = {"christmas": (12, 25), "new year": (1, 1)}
 _DAYS_ZH = "一二三四五六日"
 _SPANS_ZH = {"周": "week", "星期": "week", "月": "month", "年": "year"}
-_SOON_ZH = ["今天", "明天", "后天"]
+_SOON = {"today": 0, "tomorrow": 1, "day after tomorrow": 2}
+_SOON_ZH = {
+    "今天": 0,
+    "今晚": 0,
+    "明天": 1,
+    "明早": 1,
+    "明晚": 1,
+    "后天": 2,
+    "大后天": 3,
+}
 
 WEEKDAYS = f"(?:{'|'.join(DAYS)}|mon|tues?|wed|thu(?:rs)?|fri|sat)"
 _MONTH = f"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\\.?"
@@ -25,8 +34,8 @@ _BEHIND_DAY = (
 # A number behind it that is no day is an hour
 NAMED = re.compile(
     r"(?:the )?(?P<end>end of (?:the )?)?(?P<which>this |next )?"
-    rf"(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<soon>today|tomorrow)|(?P<weekday>{WEEKDAYS})"
-    r"|(?P<span>week|month|year)"
+    rf"(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<soon>{'|'.join(_SOON)})|(?P<weekday>{WEEKDAYS})"
+    r"|(?P<span>weekend|week|month|year)"
     rf"|(?P<day>{_ORDINAL}|\d{{1,2}})(?: of)? (?P<month>{_MONTH}){_YEAR}"
     rf"|(?P<mid>mid[- ])?(?P<month2>{_MONTH})"
     rf"(?: (?:the )?(?P<day2>{_ORDINAL}|\d{{1,2}})(?![:\d]))?{_YEAR.replace('year', 'year2')}"
@@ -38,6 +47,7 @@ NAMED_ZH = re.compile(
     rf"(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<soon>{'|'.join(_SOON_ZH)})"
     r"|(?P<which>本|这个?|下个?)?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])"
     rf"|(?P<month>{_NUMBER_ZH})月(?P<day>{_NUMBER_ZH})[日号]|(?P<date>{_NUMBER_ZH})[日号]"
+    r"|(?P<following>下个?(?:周|星期|礼拜|月)|明年)(?![底末中])"
     r"|(?<!上)(?<!上个)(?P<which2>本|这个?|下个?)?(?P<span>月|年)(?P<part>底|末|中旬?)"
 )
 
@@ -55,7 +65,7 @@ def named(found: re.Match[str], today: date) -> date:
     if found["iso"]:
         return date.fromisoformat(found["iso"])
     if found["soon"]:
-        return today + timedelta(days=found["soon"].casefold() == "tomorrow")
+        return today + timedelta(days=_SOON[found["soon"].casefold()])
     if weekday := found["weekday"]:
         number = next(at for at, name in enumerate(DAYS) if name.startswith(weekday.casefold()))
         return _weekday(number, today, next_week=is_next)
@@ -90,14 +100,16 @@ def named_zh(found: re.Match[str], today: date) -> date:
     if found["iso"]:
         return date.fromisoformat(found["iso"])
     if soon := found["soon"]:
-        return today + timedelta(days=_SOON_ZH.index(soon))
+        return today + timedelta(days=_SOON_ZH[soon])
     if weekday := found["weekday"]:
         number = _DAYS_ZH.index({"天": "日", "末": "日"}.get(weekday, weekday))
         return _weekday(number, today, next_week=is_next)
-    if found["month"]:
-        return _in_year(None, _number(found["month"]), _number(found["day"]), today)
-    if found["date"]:
-        return _in_month(_number(found["date"]), today)
+    if following := found["following"]:
+        return end_of_span(_SPANS_ZH.get(following[-1], "week"), today, later=True)
+    if said := found["day"] or found["date"]:
+        day = _number(said)
+        month = found["month"]
+        return _in_year(None, _number(month), day, today) if month else _in_month(day, today)
     last = end_of_span(_SPANS_ZH[found["span"]], today, later=is_next)
     middle = last.replace(day=20) if found["span"] == "月" else last.replace(month=6, day=30)
     return middle if found["part"].startswith("中") else last
@@ -107,7 +119,7 @@ def end_of_span(span: str, today: date, *, later: bool = False) -> date:
     """Return the last day of this day, week, month or year, or of the one behind it."""
     if span == "day":
         last = today
-    elif span == "week":
+    elif span in {"week", "weekend"}:
         last = today + timedelta(days=6 - today.weekday())
     elif span == "month":
         last = today.replace(day=calendar.monthrange(today.year, today.month)[1])
