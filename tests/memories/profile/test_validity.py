@@ -12,6 +12,9 @@ from commonplace.store import Store
 from tests.doubles import Clock
 from tests.memories.profile.helpers import texts
 
+ENGLISH = ("where did I live before", "where did I live in {}")
+CHINESE = ("我以前住哪", "我{}年住哪里")
+
 
 def test_what_was_true_stays_with_its_days(opened: Store, clock: Clock) -> None:
     memory = Profile(opened, clock=clock, half_life=30)
@@ -99,6 +102,30 @@ def test_the_past_is_found_in_another_language(
         memory.remember(text, "identity")
         clock.now += timedelta(days=10)
     assert [one.text for one in memory.recall(question).found if one.until] == [was]
+
+
+@pytest.mark.parametrize(
+    ("told", "ask", "when"),
+    [
+        (("I live in Berlin", "We moved to Lisbon", "I moved to Oslo"), *ENGLISH),
+        (("我住在北京", "我搬到上海了", "我搬到广州了"), *CHINESE),
+        (("我住在北京", "We moved to Lisbon", "User lives in Oslo"), *CHINESE),
+    ],
+)
+def test_every_past_value_is_found_and_that_of_a_year(
+    memory: Profile, clock: Clock, told: tuple[str, ...], ask: str, when: str
+) -> None:
+    for text in told:
+        memory.remember(text, "identity")
+        clock.now += timedelta(days=730)
+    past = [one.text for one in memory.recall(ask).found if one.until]
+    assert sorted(past) == sorted(told[:2])
+    # told in February 2026, 2028 and 2030
+    for year, text in ((2027, told[0]), (2029, told[1]), (2031, told[2])):
+        assert [one.text for one in memory.recall(when.format(year)).found] == [text]
+    # before a change both
+    assert len(memory.recall(when.format(2028)).found) == 2
+    assert [one.text for one in memory.recall(when.format(2032)).found] == [told[2]]
 
 
 def test_many_past_entries_hide_nothing(opened: Store, memory: Profile) -> None:

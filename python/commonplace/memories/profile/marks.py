@@ -46,6 +46,11 @@ class Mark:
         """
         return (self.since is None or self.since <= day) and not self.is_past(day)
 
+    def holds_in(self, year: int) -> bool:
+        """Return whether the entry is true on any day of a year."""
+        begins = self.since is None or self.since.year <= year
+        return begins and (self.until is None or self.until.year >= year)
+
     def is_past(self, day: date) -> bool:
         """Return whether the entry is no longer true on a day."""
         return self.until is not None and self.until < day

@@ -26,6 +26,10 @@ _PAST = re.compile(
     r"|no longer|any ?more)\b|以前|之前|曾经?|原来|过去|从前|早先",
     re.IGNORECASE,
 )
+# Asks for what was so in a year
+_YEAR = re.compile(
+    r"\b(?:in|during) (?P<year>[12]\d{3})\b|(?P<year2>[12]\d{3})年(?!以?之?前)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,8 @@ class Reader:
         """Return up to `limit` entries that answer `query`, best first.
 
         What is no longer true is found only where the query asks for it ("where did I live
-        before", 以前住在哪里), or where it was true on the day `at`.
+        before", 以前住在哪里), or where it was true on the day `at`, or in the year for which the
+        query asks ("where did I live in 2021").
 
         The score is that of `commonplace.recall`: of entries that say nearly the same (Jaccard
         above 0.7) the better stays, and what only the vectors find must stand out.
@@ -86,10 +91,13 @@ class Reader:
             QueryError: The query is empty or not text.
         """
         asked = limit if self._half_life is None else 5 * limit
-        past = at is None and _PAST.search(query) is not None
         today = self._today()
+        year = _year_of(query, today) if at is None else None
+        past = at is None and year is None and _PAST.search(query) is not None
 
         def is_true(mark: Mark) -> bool:
+            if year is not None:
+                return mark.holds_in(year)
             return mark.holds(at) if at else past or not mark.is_past(today)
 
         answer = self._search(query, asked, is_true)
@@ -110,10 +118,12 @@ class Reader:
                 found.setdefault(kept.citation, kept)
             if len(found) >= asked:
                 break
-        if past and not any(one.until and one.until < today for one in found.values()):
-            found = {**found, **self._past_of_same_attribute(query, today)}
-        elif not past:
-            found = {**found, **self._same_attribute(query, found.values(), is_true)}
+        if past:
+            found = {**self._past_of_same_attribute(query, found.values(), today), **found}
+        else:
+            # of a year all values are asked for, not only those that words find
+            known = [] if year else found.values()
+            found = {**self._same_attribute(query, known, is_true), **found}
         best = sorted(found.values(), key=lambda one: -one.score)[:limit]
         notes = list(answer.notes)
         if (main := self._pages.text(self._pages.main)).strip() and not is_by_item(main):
@@ -123,19 +133,29 @@ class Reader:
             )
         return ProfileHits(tuple(best), tuple(notes))
 
-    def _past_of_same_attribute(self, query: str, today: date) -> dict[str, ProfileEntry]:
-        """Return what was true of an attribute that a question names in any language.
+    def _past_of_same_attribute(
+        self, query: str, found: Iterable[ProfileEntry], today: date
+    ) -> dict[str, ProfileEntry]:
+        """Return what was true of an attribute that a question names in any language, newest first.
 
-        我以前住哪 finds "User lives in Berlin", with which it has no word in common.
+        我以前住哪 finds "User lives in Berlin", with which it has no word in common. Of an
+        attribute of one value all that it was is asked for; of others where words find nothing.
         """
         asked = attributes(query)
-        found = (
+        is_none_found = not any(one.until and one.until < today for one in found)
+
+        def is_asked(text: str) -> bool:
+            about = attributes(text)
+            same = bool(asked.one) and asked.one <= about.one
+            return same or (is_none_found and not asked.names.isdisjoint(about.names))
+
+        past = [
             profile_entry(path, entry)
             for path, entry in self._pages.all()
-            if entry.mark.is_past(today)
-            and not asked.names.isdisjoint(attributes(entry.text).names)
-        )
-        return {one.citation: one for one in found}
+            if entry.mark.is_past(today) and is_asked(entry.text)
+        ]
+        past.sort(key=lambda one: one.until or today, reverse=True)
+        return {one.citation: one for one in past}
 
     def _same_attribute(
         self, query: str, found: Iterable[ProfileEntry], is_true: Callable[[Mark], bool]
@@ -245,6 +265,16 @@ class Reader:
             return 1.0
         days = max(0, (self._today() - day).days)
         return float(0.5 ** (days / self._half_life))
+
+
+def _year_of(query: str, today: date) -> int | None:
+    """Return the past year in which a question asks for the value of an attribute; None for none.
+
+    What only has to do with a year ("what did I do in 2021") may have been told at any time.
+    """
+    found = _YEAR.search(query)
+    year = int(found["year"] or found["year2"]) if found else today.year
+    return year if year < today.year and attributes(query).one else None
 
 
 def profile_entry(path: str, entry: Entry) -> ProfileEntry:
