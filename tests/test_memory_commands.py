@@ -74,6 +74,11 @@ def test_a_profile(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\n  in place of: User prefers light mode  MEMORY.md#L8\n" in out
     assert "\nthe old text is in .commonplace/history/MEMORY.md/" in out
     assert shell("profile", "show") == "Preference\n  User prefers dark mode  MEMORY.md#L8\n"
+    before = "  User prefers light mode  MEMORY.md#L9, until "
+    assert before in shell("profile", "show", "--past")
+    assert "light mode" in shell("profile", "recall", "mode", "--at", "2020-01-01")
+    assert "light mode" not in shell("profile", "recall", "dark mode")
+    shell("profile", "recall", "mode", "--mode", "grep", "--at", "2020-01-01", code=2)
     (section,) = shell.json("profile", "show")
     passage = {"text": "User prefers dark mode", "citation": "MEMORY.md#L8"}
     assert section == {"title": "Preference", "passages": [passage]}

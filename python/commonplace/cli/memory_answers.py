@@ -39,15 +39,23 @@ class Section:
     passages: list[Passage]
 
 
-def overview_of(system: str, memory: Any, store: Store) -> list[Section]:
-    """Return what a memory holds, without the sections that hold nothing."""
-    return [one for one in _OVERVIEWS[system](memory, store) if one.passages]
+def overview_of(system: str, memory: Any, store: Store, **options: Any) -> list[Section]:
+    """Return what a memory holds, without the sections that hold nothing.
+
+    Args:
+        system: The name of the system.
+        memory: The memory.
+        store: Where it lies.
+        **options: `past` of a profile: also what is no longer true.
+    """
+    return [one for one in _OVERVIEWS[system](memory, store, **options) if one.passages]
 
 
-def _profile(memory: Any, _: Store) -> Iterable[Section]:
+def _profile(memory: Any, _: Store, *, past: bool = False) -> Iterable[Section]:
     by_category: dict[str, list[Passage]] = {}
-    for one in memory.entries(limit=sys.maxsize):
-        by_category.setdefault(one.category, []).append(Passage(one.text, one.citation))
+    for one in memory.entries(limit=sys.maxsize, past=past):
+        told = f"{one.citation}, until {one.until}" if one.until else one.citation
+        by_category.setdefault(one.category, []).append(Passage(one.text, told))
     return [Section(title, found) for title, found in by_category.items()]
 
 
@@ -84,7 +92,7 @@ def _world_and_agents(memory: Any, store: Store) -> Iterable[Section]:
             yield Section(one.heading, [Passage(one.text, one.path)])
 
 
-_OVERVIEWS: dict[str, Callable[[Any, Store], Iterable[Section]]] = {
+_OVERVIEWS: dict[str, Callable[..., Iterable[Section]]] = {
     "facts_and_episodes": _facts_and_episodes,
     "four_layers": _four_layers,
     "overview_and_detail": _overview_and_detail,

@@ -38,6 +38,9 @@ SESSION = argument("--session", metavar="ID", help="The session whose memory it 
 CWD = argument(
     "--cwd", metavar="FOLDER", help="Where the session works. Default: the current folder."
 )
+PAST = argument("--past", action="store_true", help="Also what is no longer true.")
+# What `show` takes besides
+SHOW = {"profile": (PAST,)}
 # Working memory is that of a process, and so always empty here
 LEFT_OUT = {"get_working_memory"}
 # What a tool answers when there is nothing
@@ -86,7 +89,8 @@ def _commands(system: str, shared: tuple[Argument, ...]) -> dict[str, Command]:
     tools = tools_for(object.__new__(kind), only=given)
     names = {tool.name: _short(tool.name) for tool in tools}
     group = system.replace("_", "-")
-    found = {"show": Command(f"{group} show", _shower(system), shared)}
+    shown = (*SHOW.get(system, ()), *shared)
+    found = {"show": Command(f"{group} show", _shower(system), shown)}
     for tool in tools:
         short = names[tool.name]
         more = () if tool.read_only else (KEEP_SECRETS,)
@@ -180,8 +184,9 @@ def _shower(system: str) -> Callable[..., int]:
 
         from commonplace.cli.memory_answers import overview_of, print_sections
 
+        own = {one.dest: fields[one.dest] for one in SHOW.get(system, ())}
         with opened(opening) as store:
-            sections = overview_of(system, _memory(system, store, fields), store)
+            sections = overview_of(system, _memory(system, store, fields), store, **own)
         if as_json:
             emit(msgspec.to_builtins(sections))
         else:

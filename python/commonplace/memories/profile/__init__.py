@@ -230,6 +230,7 @@ class Profile(ForgetTool):
         limit: int = 10,
         start: int = 0,
         context: int = 0,
+        at: date | None = None,
     ) -> str:
         """Look up what is known about the user.
 
@@ -243,11 +244,14 @@ class Profile(ForgetTool):
             limit: Most entries that `search`, or lines that `grep` gives.
             start: How many characters `full` skips, as the end of an earlier answer says.
             context: How many lines `grep` shows before and after each, at most 20.
+            at: With `search`, what was true on this day.
 
         Raises:
-            QueryError: There is no query to search for, the mode is another, or a number is
-                negative.
+            QueryError: There is no query to search for, the mode is another, a number is negative,
+                or a day is given with another mode.
         """
+        if at is not None and mode != "search":
+            raise QueryError(f"at is a day for mode 'search', not for {mode!r:.40}")
         if limit < 1 or start < 0:
             raise QueryError("limit is 1 or more, start is 0 or more")
         main = self._pages.main
@@ -264,7 +268,7 @@ class Profile(ForgetTool):
                 self.store, query, self._pages.prefixes, limit, context=context, source="note"
             )
             return VersionedText(listed(found, query, limit), versions)
-        answer = self.recall(query, limit + 1)
+        answer = self.recall(query, limit + 1, at=at)
         shown = [
             f"{number}. [{one.category}] {_indented(one.text)} ({one.citation}{_about(one)})"
             for number, one in enumerate(answer.found[:limit], 1)
