@@ -245,8 +245,38 @@ def test_four_layers(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
+    ("typed", "given", "left"),
+    [
+        ("n\n", (), ["Ann", "vim"]),
+        ("", (), ["Ann", "vim"]),
+        ("y\n", (), []),
+        ("y\n", ("--type", "episodic"), ["vim"]),
+        ("", ("--yes",), []),
+    ],
+)
+def test_a_person_is_asked_before_layers_are_cleared(
+    shell: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str,
+    given: tuple[str, ...],
+    left: list[str],
+) -> None:
+    shell("four-layers", "append", "episodic", "met Ann")
+    shell("four-layers", "learn", "editor", "vim")
+    terminal = io.StringIO(typed)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    shell("four-layers", "clear", *given)
+    what = "episodic" if "episodic" in given else "everything"
+    assert shell.err == ("" if "--yes" in given else f"Clear {what}? [y/N] ")
+    shown = shell("four-layers", "show", code=0 if left else 1)
+    assert [word for word in ("Ann", "vim") if word in shown] == left
+
+
+@pytest.mark.parametrize(
     ("arguments", "error_text"),
     [
+        (("clear", "episodic"), "too many: commonplace four-layers clear; --type takes it"),
         (("append", "diary", "x"), "argument TYPE: 'diary' is none of episodic, procedural"),
         (("append",), "the argument TYPE is missing: commonplace four-layers append TYPE"),
         (("append", "episodic", "x", "--metadata", "[1]"), "'[1]' is no object of JSON"),

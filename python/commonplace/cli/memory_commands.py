@@ -94,7 +94,7 @@ def _commands(system: str, shared: tuple[Argument, ...]) -> dict[str, Command]:
     for tool in tools:
         short = names[tool.name]
         more = () if tool.read_only else (KEEP_SECRETS,)
-        yes = (YES,) if tool.name == "forget" else ()
+        yes = (YES,) if tool.name == "forget" or tool.effect == "erases" else ()
         arguments = (*arguments_of(tool, names), *yes, *more, *shared)
         found[short] = Command(f"{group} {short}", _runner(system, tool, names), arguments)
     return found
@@ -125,6 +125,8 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
             fields["messages"], fields["file"] = _conversation(opening, fields)
         arguments = arguments_for(tool, fields)
         keeps = fields.get("keep_secrets", False)
+        if tool.effect == "erases" and not _is_agreed(tool, names, arguments, fields):
+            return FOUND
         with opened(opening, create=not tool.read_only, keep_secrets=keeps) as store:
             memory = _memory(system, store, fields)
             tools = tools_for(memory, only=[tool.name])
@@ -164,6 +166,15 @@ def _is_to_erase(shown: Any, fields: dict[str, Any], *, as_json: bool) -> bool:
         return False
     print_answer({**shown, "token": None})
     return agreed(yes=False)
+
+
+def _is_agreed(
+    tool: Tool, names: dict[str, str], arguments: dict[str, Any], fields: dict[str, Any]
+) -> bool:
+    """Return whether a tool that erases may: on a terminal a person is asked without --yes."""
+    what = ", ".join(map(str, arguments.values())) or "everything"
+    question = f"{names[tool.name].capitalize()} {what}?"
+    return not sys.stdin.isatty() or agreed(yes=fields["yes"], question=question)
 
 
 def _is_nothing(answer: Any) -> bool:

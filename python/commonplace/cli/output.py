@@ -50,8 +50,12 @@ def opened(
         raise NotFound(told) from None
 
 
-def agreed(*, yes: bool) -> bool:
+def agreed(*, yes: bool, question: str = "Erase this for good?") -> bool:
     """Ask a person whether to erase what was shown.
+
+    Args:
+        yes: It was agreed to already.
+        question: What to ask.
 
     Raises:
         UsageError: Nobody can be asked.
@@ -60,7 +64,7 @@ def agreed(*, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise UsageError("nothing was erased: add --yes, or --dry-run to only look")
-    print("Erase this for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 

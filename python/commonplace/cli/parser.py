@@ -354,7 +354,9 @@ def _placed(command: Command, places: Sequence[Argument], words: list[str]) -> d
         else:
             found[place.names[0]] = place.value(words.pop(0)) if words else None
     if words:
-        raise UsageError(f"{words[0]!r} is an argument too many: {usage(command)}")
+        takers = (one for one in command.arguments if words[0] in one.settings.get("choices", ()))
+        option = next((f"; {one.shown} takes it" for one in takers if one.is_option), "")
+        raise UsageError(f"{words[0]!r} is an argument too many: {usage(command)}{option}")
     return found
 
 
