@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace.errors import CommonplaceError, InvalidArgument, Refused, ToolError
+from commonplace.errors import CommonplaceError, InvalidArgument, NotFound, Refused, ToolError
 from commonplace.memories import (
     AgentRuns,
     FactsAndEpisodes,
@@ -260,14 +260,19 @@ def test_a_configured_limit_is_checked_and_kept(store: Store) -> None:
     ("system", "method", "arguments"),
     [
         ("profile", "remember", {"content": " \n"}),
+        ("profile", "remember", {"content": "\u200b"}),
         ("world", "remember", {"content": ""}),
+        ("world", "remember", {"content": "\u200b"}),
         ("world", "reflect", {"content": "\n"}),
+        ("world", "reflect", {"content": "\ufeff \u200b"}),
         ("world", "learn_fact", {"topic": "people", "content": " "}),
         ("overview", "write_detail", {"name": "auth", "content": ""}),
         ("four", "append", {"type": "episodic", "entry": {"content": ""}}),
         ("four", "append", {"type": "working", "entry": {"content": " "}}),
         ("four", "append", {"type": "procedural", "entry": {"content": ""}}),
+        ("four", "append", {"type": "episodic", "entry": {"content": "\u200b"}}),
         ("facts", "memory_append", {"path": "facts/a.md", "entry": " "}),
+        ("facts", "memory_append", {"path": "facts/a.md", "entry": "\u200b"}),
     ],
 )
 def test_nothing_is_not_kept(
@@ -282,6 +287,16 @@ def test_nothing_is_not_kept(
     with pytest.raises(CommonplaceError, match="empty"):
         tools_for(memories[system]).call(method, arguments)
     assert file_names(store) == []
+
+
+def test_a_note_that_is_not_there_is_told_by_its_name(memories: Mapping[str, Any]) -> None:
+    with pytest.raises(NotFound, match=r"^there is no note 'none'; context\(\) shows which"):
+        memories["overview"].read_detail("none")
+
+
+def test_an_empty_memory_answers_with_the_version_to_expect(memories: Mapping[str, Any]) -> None:
+    answer = tools_for(memories["world"]).call("recall", {})
+    assert answer.endswith("[version of world/agents/a/MEMORY.md: absent]")
 
 
 def test_reflecting_on_nothing_leaves_what_was_known(memories: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ before anything is done.
 from __future__ import annotations
 
 import inspect
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from datetime import date, datetime
@@ -97,11 +98,20 @@ def at_least(least: int, **numbers: int) -> None:
             raise InvalidArgument(f"{name} is {least} or more, not {number}")
 
 
+def is_blank(text: str) -> bool:
+    r"""Return whether nothing of a text is seen: white space, and marks such as U+200B.
+
+    >>> is_blank(" \n\u200b"), is_blank("x")
+    (True, False)
+    """
+    return all(char.isspace() or unicodedata.category(char) == "Cf" for char in text)
+
+
 def has_text(**texts: str) -> None:
     """Check that texts are not empty.
 
     Raises:
-        InvalidArgument: One of them has nothing but spaces; it is named.
+        InvalidArgument: Nothing of one of them is seen; it is named.
 
     >>> has_text(content=" ")
     Traceback (most recent call last):
@@ -109,7 +119,7 @@ def has_text(**texts: str) -> None:
     commonplace.errors.InvalidArgument: content is empty: give the text that is to be kept
     """
     for name, text in texts.items():
-        if not text.strip():
+        if is_blank(text):
             raise InvalidArgument(f"{name} is empty: give the text that is to be kept")
 
 

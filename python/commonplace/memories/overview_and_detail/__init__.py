@@ -240,7 +240,11 @@ class OverviewAndDetail(Session, ForgetTool):
         Raises:
             NotFound: There is no such note.
         """
-        return parse_detail(name, self.store.read(self._detail(name)))
+        try:
+            return parse_detail(name, self.store.read(self._detail(name)))
+        except NotFound:
+            told = f"there is no note {name!r:.80}; context() shows which there are"
+            raise NotFound(told) from None
 
     def _forget(self, what: str, token: str) -> ForgetAnswer:
         return forget(self.store, what, token, [self.folder], self._path, self._short)

@@ -29,6 +29,7 @@ from datetime import date
 from functools import lru_cache
 
 from commonplace import _core
+from commonplace.arguments import is_blank
 from commonplace.entries.blocks import char_offsets, heading_of, quote, unquote
 from commonplace.errors import EncodingError, FormatError, Refused
 from commonplace.memories.profile.categories import GENERAL, key_of
@@ -124,7 +125,7 @@ def render(text: str, mark: Mark = NO_MARK, *, past: bool = False) -> str:
     - > - a list
       >
     """
-    if not text.strip():
+    if is_blank(text):
         raise Refused("there is nothing to remember: the content is empty")
     comment = str(mark)
     try:

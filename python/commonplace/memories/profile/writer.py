@@ -18,6 +18,7 @@ from typing import Any
 
 from commonplace import conflict
 from commonplace._core import Written
+from commonplace.arguments import is_blank
 from commonplace.citation import located
 from commonplace.conflict import Verdict, corrections
 from commonplace.conflict.conditions import ends_by_name
@@ -164,7 +165,7 @@ class Writer:
         path, first, _ = located(citation)
         if path not in self._pages.paths():
             raise Refused(f"{citation!r:.200} is not of this profile")
-        if not content.strip():
+        if is_blank(content):
             raise Refused("there is nothing to remember: the content is empty")
         found: list[Entry] = []
 

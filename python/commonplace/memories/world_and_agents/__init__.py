@@ -146,15 +146,21 @@ class WorldAndAgents(ForgetTool):
         """
         if days < 0 or limit < 1 or start < 0:
             raise QueryError("days and start are 0 or more, limit is 1 or more")
+        own = f"{self._own}/MEMORY.md"
+        # before the text, so that a change in between is a conflict and not a loss
+        versions = {own: self.store.version(own) or "absent"}
         parts = ((_BREAK, _shown(one)) for one in self.recalled(days, since=since, until=until))
         page, following = page_of(parts, start, limit)
         if not page:
             if pages := self._pages():
                 oldest = min(pages)
-                return (
-                    f"Nothing of these days; recall(since={oldest}) reads the diary from its start."
+                return VersionedText(
+                    f"Nothing of these days; recall(since={oldest}) reads the diary from its "
+                    "start.",
+                    versions,
                 )
-            return "Nothing is remembered yet; remember(content) begins your diary."
+            nothing = "Nothing is remembered yet; remember(content) begins your diary."
+            return VersionedText(nothing, versions)
         if following is None:
             return page
         return (
