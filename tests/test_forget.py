@@ -16,6 +16,7 @@ import commonplace
 from commonplace import Session, Store
 from commonplace.cli import run
 from commonplace.doors.hook_log import HookLog
+from commonplace.entries.forgetting import NAMED
 from commonplace.errors import (
     Conflict,
     FormatError,
@@ -298,6 +299,23 @@ def test_a_system_forgets_only_its_own(tmp_path: Path) -> None:
         assert holds(store.root / "users/bob")
         with pytest.raises(Refused):
             ann.forget(place)
+
+
+def test_files_that_are_named_after_it_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with commonplace.open(tmp_path) as store:
+        facts = FactsAndEpisodes(store, "mine")
+        facts.memory_write("facts/the-zorgblat.md", "- The Zorgblat is blue.\n- It is old.\n")
+        store.write("other/zorgblat.md", "- of others\n")
+        answer = facts.forget("The Zorgblat")
+        assert answer["left"] == [f"facts/the-zorgblat.md: {NAMED}"]
+        assert "left" not in facts.forget(answer["passages"][0]["citation"])
+        assert facts.forget("The Zorgblat", answer["token"])["left"] == answer["left"]
+    assert run(["--root", str(tmp_path), "forget", "Zorgblat", "--dry-run"]) == 1
+    told = capsys.readouterr().err
+    for path in ("mine/facts/the-zorgblat.md", "other/zorgblat.md"):
+        assert told.count(f"{path}: {NAMED}") == 1
 
 
 def test_the_command_asks_and_shows(

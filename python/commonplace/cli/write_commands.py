@@ -250,6 +250,7 @@ def forget(
         plan = store.forget(what, dry_run=True, **fields)
         if not as_json:
             printer().forgotten(plan)
+            _tell_names(store, what)
         if not (plan.passages or plan.files or plan.revisions):
             if as_json:
                 emit(record(plan))
@@ -358,6 +359,15 @@ def _told(done: Forgotten | Retained, *, as_json: bool) -> int:
     else:
         printer().line("erased" if done.erased else "nothing was erased")
     return FOUND
+
+
+def _tell_names(store: Store, what: list[str]) -> None:
+    """Print the files that are named after a text; they keep their names."""
+    # a command starts without it
+    from commonplace.entries.forgetting import NAMED, files_named
+
+    for path in dict.fromkeys(path for one in what for path in files_named(store, one)):
+        print_message(f"{path}: {NAMED}")
 
 
 def _name_similar(store: Store, what: list[str]) -> None:

@@ -19,6 +19,7 @@ SHOWN = 200
 MOST = 20
 # Passages that are named where nothing holds the text
 SIMILAR = 3
+NAMED = "its name holds the text, and so do those of its old versions; rename it if it must not"
 
 
 class ForgottenPassage(TypedDict):
@@ -96,8 +97,9 @@ def forget(
     }
     if len(found.passages) > MOST:
         answer["more"] = len(found.passages) - MOST
-    if found.left:
-        answer["left"] = found.left
+    named = [f"{short(path)}: {NAMED}" for path in files_named(store, what, prefixes)]
+    if left := [*found.left, *named]:
+        answer["left"] = left
     if found.passages or found.files or found.revisions:
         if not token:
             answer["token"] = found.token
@@ -126,6 +128,31 @@ def forgotten(
             raise NotFound(f"there is no {meant!r:.200}; without a token `forget` shows where")
         meant = f"{path}#L{first}-L{last}"
     return store.forget(meant, dry_run=not token, token=token or None, prefix=prefixes)
+
+
+def files_named(store: Store, what: str, prefixes: Sequence[str] = ("",)) -> list[str]:
+    r"""Return the files whose paths hold a text, also in the spelling of a file name.
+
+    Args:
+        store: Where they are.
+        what: A text; a citation is none.
+        prefixes: Files and folders to look at; default: all.
+
+    >>> import commonplace, tempfile
+    >>> store = commonplace.open(tempfile.mkdtemp())
+    >>> _ = store.write("facts/my-dog.md", "- Rex\n")
+    >>> files_named(store, "My dog")
+    ['facts/my-dog.md']
+    """
+    text = _letters(what)
+    if not text or CITED.fullmatch(what.strip()):
+        return []
+    paths = dict.fromkeys(entry.path for prefix in prefixes for entry in store.list(prefix))
+    return [path for path in paths if text in _letters(path)]
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def requested(text: str, about: str, show: Callable[[str], ForgetAnswer]) -> ForgetRequest:
