@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 SHORTEST = 3
 """Bytes of a text that can be forgotten: a Chinese character, or three letters."""
 OTHER_NOW = (
-    "nothing was erased: the token is not that of what would be erased now; look at it without a "
-    "token, and give the token of that answer"
+    "what is to be forgotten has changed, or the token is none that was given; nothing was erased: "
+    "look at it without a token, and give the token of that answer"
 )
 """It does not tell the right token: that would erase what nobody has seen."""
 

@@ -8,7 +8,6 @@ it was said, and is often shorter than what the core tells by its hash.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
@@ -56,16 +55,14 @@ class Tombstones:
         return bool(self._known) and _hash(_bare(text)) in self._known
 
     def add(self, passages: Iterable[str]) -> None:
-        """Add what passages say, durably: with marks of lists and comments as a note has them."""
+        """Add what passages say: with marks of lists and comments as a note has them."""
         said = (text for passage in passages for text in _statements(_bare(passage)))
         new = {_hash(text) for text in said} - self._known
         if not new:
             return
         line = msgspec.json.encode(_Line(datetime.now(UTC).date(), sorted(new)))
-        with self._side.handle(FILE, "a") as file:
-            # a line that was torn before it stays apart
-            file.write(b"\n" + line + b"\n")
-            os.fsync(file.fileno())
+        # a line that was torn before it stays apart
+        self._side.append(FILE, b"\n" + line + b"\n")
         self._known |= new
 
 

@@ -40,6 +40,47 @@ def test_what_was_true_stays_with_its_days(opened: Store, clock: Clock) -> None:
     assert memory.recall("user lives", at=date(2025, 3, 1)).found == ()
 
 
+def test_what_ends_says_since_when_it_was_true(opened: Store, clock: Clock) -> None:
+    memory, other = Profile(opened, clock=clock), Profile(opened, clock=clock, user="ann")
+    told = clock.now.date()
+    memory.remember("I live in Berlin", "identity")
+    other.remember("I live in Berlin", "identity")
+    memory.remember("I prefer tabs, and my manager is Bob", "work")
+    memory.remember("I like dark themes", "preference")
+    # people read the note: what is true has no mark
+    assert "<!--" not in opened.read("MEMORY.md")
+    clock.now += timedelta(days=10)
+    # in other words, it is as old
+    memory.remember("User prefers dark mode", "preference")
+    memory.remember("I prefer spaces", "work")
+    clock.now += timedelta(days=800)
+    memory.remember("I moved to Lisbon", "identity")
+    memory.remember("My manager is Eve", "work")
+    memory.remember("User prefers light mode", "preference")
+    past = {one.text: one.since for one in memory.entries(past=True) if one.until}
+    assert set(past) == {
+        "I live in Berlin",
+        "I prefer tabs",
+        "my manager is Bob",
+        "User prefers dark mode",
+    }
+    assert set(past.values()) == {told}
+    assert memory.recall("Berlin", at=told - timedelta(days=1)).found == ()
+    assert len(memory.recall("Berlin", at=told).found) == 1
+
+
+def test_what_a_transcript_tells_is_true_since_its_day(opened: Store, clock: Clock) -> None:
+    memory = Profile(opened, clock=clock)
+    said = clock.now - timedelta(days=300)
+    line = {"role": "user", "content": "I live in Berlin.", "timestamp": said.isoformat()}
+    opened.transcript("sessions/old").append(line)
+    memory.flush("sessions/old")
+    clock.now += timedelta(days=10)
+    memory.remember("I moved to Lisbon")
+    (berlin,) = (one for one in memory.entries(past=True) if "Berlin" in one.text)
+    assert berlin.since == said.date()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "days"),
     [

@@ -33,6 +33,7 @@ from commonplace.memories.profile.entries import (
     render,
     replaced,
 )
+from commonplace.memories.profile.first_days import FirstDays
 from commonplace.memories.profile.marks import OWNER, Mark
 from commonplace.memories.profile.page_index import indexed
 
@@ -50,6 +51,7 @@ class Change:
         mark: What is known of it.
         today: The day on which it is said.
         compare: Compares two statements.
+        days: When entries without a mark were first told.
         near: Further entries to compare it with.
         dated: Its mark says from which day it is in any case.
         corrects: What it contradicts was never true, and says to which category it belongs.
@@ -60,6 +62,7 @@ class Change:
     mark: Mark
     today: date
     compare: Compare
+    days: FirstDays
     near: frozenset[tuple[str, str, Mark]] = frozenset()
     dated: bool = False
     corrects: bool = False
@@ -121,6 +124,14 @@ class Change:
             if verdict.untrue:
                 ended.append((entry, verdict))
         return None, ended
+
+    def first_day(self, told: date) -> date:
+        """Return the day on which the entry, told on that day, was first told in any words."""
+        same = (self._since(one) for one, verdict in self.ended if _is_same(verdict))
+        return min([told, *filter(None, same)])
+
+    def _since(self, entry: Entry) -> date | None:
+        return entry.since or self.days.of(entry.text)
 
     def _true(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         return (entry for entry in entries if not entry.mark.is_past(self.today))
@@ -184,13 +195,16 @@ class Change:
         again = next(one for one in entries if one.identity == entry.identity)
         there = {one.identity for one in entries}
         sources = list(new)
+        since = self._since(entry)
         if verdict.rest:
             sources.append(render(verdict.rest, entry.mark))
+            if since:
+                self.days.note(verdict.rest, since)
         if not self.corrects and not _is_same(verdict):
             last = self._began() - timedelta(days=1)
-            if entry.since and entry.since > last:
+            if since and since > last:
                 last = self.today - timedelta(days=1)
-            mark = _until(entry.mark, last)
+            mark = _until(replace(entry.mark, since=since), last)
             for one, _ in verdict.untrue:
                 if (*again.key[:1], one.alone, mark) not in there:
                     sources.append(render(one.alone, mark, past=True))

@@ -42,6 +42,7 @@ from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.change import Change, corrected, ended_statements
 from commonplace.memories.profile.ends import end_of
 from commonplace.memories.profile.entries import Entry, parse
+from commonplace.memories.profile.first_days import FirstDays
 from commonplace.memories.profile.marks import OWNER, Mark
 from commonplace.memories.profile.page_index import normalized
 from commonplace.memories.profile.pages import Pages
@@ -86,6 +87,7 @@ class Writer:
         self._recall = recall
         self._today = today
         self._dated = dated
+        self._days = FirstDays(store.side_files(), pages.main)
 
     def add(
         self,
@@ -133,9 +135,7 @@ class Writer:
         ]
         mark = Mark(min(days, default=None), None, end_of(content, said), by)
         here = frozenset(entry.identity for path, entry in near if path == main)
-        change = Change(
-            content, title, mark, today, compare, here, dated=self._dated, corrects=follow
-        )
+        change = Change(content, title, mark, today, compare, self._days, here, self._dated, follow)
 
         def checked(note: str) -> str:
             self._check(expected_version)
@@ -145,6 +145,7 @@ class Writer:
         if change.same is not None:
             confirmed = by == OWNER != change.same.by and written.version != written.previous
             return self._known(main, change.same, content, confirmed=confirmed)
+        self._days.note(content, change.first_day(said))
         ended = _old_entries(main, written, change.ended)
         notes = list(change.notes)
         self._end_elsewhere(change, near, ended, notes)
@@ -180,6 +181,8 @@ class Writer:
         else:
             text = change(self._store.read(path))
             written = self._store.write(path, text, expected_version=expected_version)
+        if day := self._days.of(found[0].text):
+            self._days.note(content, day)
         return _receipt(written, found[0].category, f"{path}#L{first}")
 
     def ends(self, content: str) -> bool:
@@ -212,15 +215,7 @@ class Writer:
         paths = dict.fromkeys(path for path, _ in near if path != self._pages.main)
         for path in paths:
             there = frozenset(entry.identity for at, entry in near if at == path)
-            other = Change(
-                change.content,
-                change.title,
-                change.mark,
-                change.today,
-                change.compare,
-                there,
-                corrects=change.corrects,
-            )
+            other = replace(change, near=there, ended=[], notes=[])
             try:
                 if other.compared(self._pages.text(path))[1]:
                     other.notes.clear()
