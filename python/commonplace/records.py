@@ -202,6 +202,7 @@ FIELDS: dict[type[Any], tuple[str, ...]] = {
         "watching",
         "snapshot",
         "skipped",
+        "over_limit",
         "redactions",
         "hidden",
         "archived",

@@ -74,7 +74,7 @@ _OF_SOMEBODY = re.compile(r"(?:he|she|they|his|her|their)\b|[他她]", re.IGNORE
 # Attributes of which any thing may have one
 _AMOUNTS = {"number", "money"}
 ENTANGLED = "it cannot be told apart from what else the entry says"
-UNCERTAIN = "it cannot be told whether this ends it"
+UNCERTAIN = "it cannot be told apart from what still holds"
 # From this likelihood on the receipt says that a statement may have ended
 POSSIBLE = 0.6
 
@@ -129,7 +129,7 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
         return EntryVerdict(((Statement(0, len(text), text, text, text), untrue[0][1]),))
     ended = _surely(untrue, news, compare)
     doubtful = ", ".join(repr(one.text) for one, verdict in untrue if (one, verdict) not in ended)
-    left = f"it cannot be told whether this ends, too: {doubtful}" if doubtful else ""
+    left = f"it cannot be told apart what else this ends: {doubtful}" if doubtful else ""
     # what the new text says word for word does not come twice
     again = {plain(one) for one in news[1:]}
     gone = [one for one, _ in ended] + [one for one in olds if plain(one.reading) in again]

@@ -52,7 +52,7 @@ def test_the_receipt_says_what_may_have_ended_too(memory: Profile) -> None:
     receipt = memory.remember("儿子转到五中了", "general")
     assert [old["text"] for old in receipt["replaced"]] == ["儿子在三中上学"]
     (note,) = receipt["notes"]
-    assert note.endswith("it cannot be told whether this ends, too: '女儿在一小'")
+    assert note.endswith("it cannot be told apart what else this ends: '女儿在一小'")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_may_have_ended_stays_and_the_receipt_says_so(
     receipt = memory.remember(new, "general")
     assert receipt["replaced"] == []
     assert receipt["notes"] == [
-        f"{old!r} may not be true now: it cannot be told whether this ends it"
+        f"{old!r} may not be true now: it cannot be told apart from what still holds"
     ]
     assert memory.remember("我喜欢喝茶", "general")["notes"] == []
 
