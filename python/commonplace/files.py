@@ -395,7 +395,9 @@ class Files:
         for one in pairs:
             if not _is_pair(one):
                 raise InvalidArgument(f"an edit is a pair (old text, new text), not {one!r:.60}")
-        return self._core.patch(self.relative(path), pairs, expected_version)
+        # a list of two is one as well, as JSON has it
+        texts = [(old, new) for old, new in pairs]
+        return self._core.patch(self.relative(path), texts, expected_version)
 
     def move(
         self, source: GivenPath, target: GivenPath, *, expected_version: str | None = None

@@ -65,14 +65,15 @@ class Notes:
         """Return the path in the store of a note of this memory, or of one that is not there yet.
 
         Raises:
-            Refused: It is of another memory in the same folder.
+            Refused: It is in a folder of another memory.
         """
         full = self.full(path)
         there = next((one for one in self.store.list(full) if one.path == full), None)
-        if there is not None and not self.is_own(there):
+        in_folder = "/" in self.relative(full)
+        if there is not None and in_folder and not self.is_own(there):
             raise Refused(
-                f"{path!r:.80} is not of this memory: it is not in {FACTS} or {EPISODES}, and has "
-                "no line `> Summary:`; `memory_list` shows what is"
+                f"{path!r:.80} is not of this memory: it is in another folder than {FACTS} and "
+                f"{EPISODES}, and has no line `> Summary:`; `memory_list` shows what is"
             )
         return full
 
