@@ -17,6 +17,8 @@ FACTS = "facts/"
 EPISODES = "episodes/"
 """In the notes of this folder the last entry is the newest and matters most."""
 ARCHIVE = "archive/"
+OTHERS = ("users/", "agents/", "world/", "branches/", "detail/")
+"""Folders in which other memories keep what is theirs; in the others notes may be a person's."""
 
 
 class Notes:
@@ -69,11 +71,11 @@ class Notes:
         """
         full = self.full(path)
         there = next((one for one in self.store.list(full) if one.path == full), None)
-        in_folder = "/" in self.relative(full)
-        if there is not None and in_folder and not self.is_own(there):
+        in_others = self.relative(full).startswith(OTHERS)
+        if there is not None and in_others and not self.is_own(there):
             raise Refused(
-                f"{path!r:.80} is not of this memory: it is in another folder than {FACTS} and "
-                f"{EPISODES}, and has no line `> Summary:`; `memory_list` shows what is"
+                f"{path!r:.80} is not of this memory: it is in a folder of another one, and has "
+                "no line `> Summary:`; `memory_list` shows what is"
             )
         return full
 
