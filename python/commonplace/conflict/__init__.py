@@ -39,6 +39,7 @@ from commonplace.conflict.words import (
     ACTS,
     ACTS_SMALL,
     ACTS_ZH,
+    CHINESE,
     DENIALS,
     OURSELVES,
     SELF,
@@ -224,7 +225,20 @@ def may_conflict(old: str, new: str) -> bool:
         and not is_of_stranger(old, new)
         and not of_another_thing(old, new)
         and not are_of_two_styles(old, new)
+        and not are_foreign(old, new)
     )
+
+
+def are_foreign(old: str, new: str) -> bool:
+    """Say whether the statements are in two languages and share no attribute.
+
+    The classifier has learnt nothing from such pairs.
+
+    >>> are_foreign("我妹在重庆", "got a second dog"), are_foreign("我住在北京", "moved to Leeds")
+    (True, False)
+    """
+    two = bool(CHINESE.search(old)) != bool(CHINESE.search(new))
+    return two and not classifier.attribute(old, new)
 
 
 def are_of_two_styles(old: str, new: str) -> bool:

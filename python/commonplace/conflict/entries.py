@@ -85,13 +85,23 @@ class EntryVerdict:
 
     `untrue` are its statements that hold no longer, `rest` what remains of its text, word for word.
     `carries` says that the rest holds the new text, in a line with others below it. `left` says why
-    a contradiction, or one of several, was left where it is.
+    a contradiction, or one of several, was left where it is. `likelihood` is the highest that the
+    classifier gives one of its statements, 0 where it was not asked. `named` says that the new text
+    ends by name what one of them tells.
     """
 
     untrue: Untrue = ()
     rest: str = ""
     carries: bool = False
     left: str = ""
+    likelihood: float = 0.0
+    named: bool = False
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether only the classifier says that something is untrue."""
+        reasons = [why.reason for _, why in self.untrue]
+        return bool(reasons) and all(reason.startswith("likely:") for reason in reasons)
 
 
 def readings(text: str) -> list[str]:
@@ -115,6 +125,17 @@ def compare_entry(text: str, new: str, compare: Compare) -> EntryVerdict:
         new: The new text.
         compare: Compares two statements.
     """
+    pairs = [(old, said) for old in readings(text) for said in readings(new)]
+    likelihoods = (compare(*pair).likelihood for pair in pairs)
+    return replace(
+        _compared(text, new, compare),
+        likelihood=max((one for one in likelihoods if one < 1), default=0.0),
+        named=any(ends_by_name(*pair) for pair in pairs),
+    )
+
+
+def _compared(text: str, new: str, compare: Compare) -> EntryVerdict:
+    """Return what a new text makes untrue of an entry, and what remains of it."""
     news = readings(new)
     whole = compare(text, new)
     olds = statements(text)

@@ -7,7 +7,7 @@ import pytest
 from commonplace.adapters.embedders import CallableEmbedder
 from commonplace.conflict import classifier
 from commonplace.errors import FormatError
-from commonplace.memories.profile import Profile, writer
+from commonplace.memories.profile import Profile
 from commonplace.store import Store
 from tests.memories.profile.helpers import texts
 
@@ -108,32 +108,50 @@ def test_what_only_adds_to_a_statement_ends_with_it(memory: Profile, told: str, 
     assert [old["text"] for old in memory.remember(ended, "identity")["replaced"]] == [told]
 
 
-@pytest.mark.parametrize(("few", "likelihood", "ended"), [(1, 0.7, 1), (0, 0.7, 0), (0, 0.8, 1)])
-def test_a_large_profile_asks_for_a_higher_likelihood(
-    memory: Profile, monkeypatch: pytest.MonkeyPatch, few: int, likelihood: float, ended: int
+def likely(monkeypatch: pytest.MonkeyPatch, likelihoods: dict[str, float]) -> None:
+    """Let the classifier find these likelihoods for old statements, and nothing in others."""
+    monkeypatch.setattr(classifier, "likelihood", lambda old, _: likelihoods.get(old, 0.0))
+
+
+SPORTS = ["User plays squash", "User plays tennis", "User plays badminton", "User plays volleyball"]
+
+
+@pytest.mark.parametrize(
+    ("likelihoods", "ended"),
+    [
+        ([0.7], 1),
+        ([0.6], 0),
+        ([0.95, 0.9, 0.9], 1),
+        # a quarter of all odds, those of no change among them
+        ([0.95, 0.94, 0.94, 0.94], 1),
+        ([0.7, 0.69, 0.69, 0.69], 0),
+    ],
+)
+def test_of_several_entries_only_the_likeliest_ends(
+    memory: Profile, monkeypatch: pytest.MonkeyPatch, likelihoods: list[float], ended: int
 ) -> None:
-    memory.remember("User plays squash")
-    monkeypatch.setattr(writer, "FEW", few)
-    monkeypatch.setattr(classifier, "likelihood", lambda *_: likelihood)
-    assert len(memory.remember("it's padel now")["replaced"]) == ended
-    assert len(texts(memory)) == 2 - ended
+    for sport in SPORTS:
+        memory.remember(sport)
+    likely(monkeypatch, dict(zip(SPORTS, likelihoods, strict=False)))
+    receipt = memory.remember("it's padel now")
+    assert [old["text"] for old in receipt["replaced"]] == SPORTS[:ended]
+    assert ("may not be true now" in " ".join(receipt["notes"])) == (len(likelihoods) > ended)
 
 
-def test_a_large_profile_counts_what_is_true(
+def test_what_is_named_ends_beside_others(memory: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = ["User's van is a Transit", *SPORTS]
+    for text in old:
+        memory.remember(text)
+    likely(monkeypatch, {"User's van is a Transit": 0.7} | dict.fromkeys(SPORTS, 0.9))
+    replaced = memory.remember("the transit blew up")["replaced"]
+    assert "User's van is a Transit" in [one["text"] for one in replaced]
+
+
+def test_beside_what_a_rule_finds_nothing_ends_that_is_only_likely(
     memory: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    memory.remember("User plays squash")
     memory.remember("User lives in Berlin")
-    memory.remember("User moved to Lisbon")
-    memory.remember("User plays squash")
-    monkeypatch.setattr(writer, "FEW", 2)
-    monkeypatch.setattr(classifier, "likelihood", lambda *_: 0.7)
-    assert memory.remember("it's padel now")["replaced"]
-
-
-def test_what_is_named_ends_in_a_large_profile_too(
-    memory: Profile, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory.remember("User's van is a Transit")
-    monkeypatch.setattr(writer, "FEW", 0)
-    monkeypatch.setattr(classifier, "likelihood", lambda *_: 0.7)
-    assert memory.remember("the transit blew up")["replaced"]
+    likely(monkeypatch, {"User plays squash": 0.9})
+    replaced = memory.remember("User lives in Lisbon now")["replaced"]
+    assert [old["text"] for old in replaced] == ["User lives in Berlin"]

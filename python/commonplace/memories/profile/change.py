@@ -13,6 +13,7 @@ from datetime import date, timedelta
 
 from commonplace.conflict import Verdict
 from commonplace.conflict.entries import (
+    UNCERTAIN,
     Compare,
     EntryVerdict,
     compare_entry,
@@ -20,6 +21,7 @@ from commonplace.conflict.entries import (
     is_paraphrase,
     readings,
 )
+from commonplace.conflict.entry_choice import surely_untrue
 from commonplace.conflict.statements import Statement, statements
 from commonplace.errors import FormatError
 from commonplace.extraction.relative_dates import day_of_change
@@ -106,6 +108,7 @@ class Change:
         others = (one for one in page.entries if one.identity in self.near)
         found += (one for one in others if one.start not in starts)
         ended: list[tuple[Entry, EntryVerdict]] = []
+        judged: list[tuple[Entry, EntryVerdict]] = []
         for entry in self._true(found):
             stays = entry.by == OWNER != self.mark.by
             if is_paraphrase(entry.text, self.content, self.compare):
@@ -119,9 +122,13 @@ class Change:
             if stays and (verdict.left or verdict.untrue):
                 self.notes.append(f"what the owner said stays beside it: {entry.text!r:.200}")
                 continue
-            if verdict.left:
-                self.notes.append(f"{entry.text!r:.60} may not be true now: {verdict.left}")
-            if verdict.untrue:
+            judged.append((entry, verdict))
+        sure = surely_untrue([verdict for _, verdict in judged])
+        for (entry, verdict), ends in zip(judged, sure, strict=True):
+            left = verdict.left if ends or not verdict.untrue else UNCERTAIN
+            if left:
+                self.notes.append(f"{entry.text!r:.60} may not be true now: {left}")
+            if ends:
                 ended.append((entry, verdict))
         return None, ended
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from functools import cache
-from itertools import islice
 from typing import Any
 
 from commonplace import conflict
@@ -57,9 +56,6 @@ SPEAKERS = (OWNER, "agent", "other", "document")
 CANDIDATES = 20
 # From this likelihood on a text surely ends an entry
 SURE = 0.8
-# Up to so many entries that are true a mere likelihood is enough; with more a false replacement is
-# likelier than a true one
-FEW = 40
 
 
 class Writer:
@@ -120,7 +116,7 @@ class Writer:
         said = said or today
         given, content = content, self._completed(content) if by == OWNER else content
         near = self._near(content)
-        compare = self._comparer(strict=self._has_many(today))
+        compare = self._comparer()
         main = self._pages.main
         for path, entry in near:
             if path != main and self._is_known(entry, content, compare, by):
@@ -288,13 +284,7 @@ class Writer:
                 found |= {(hit.path, one.line): one for hit, one in self._pages.located(hits)}
         return [(path, one) for (path, _), one in found.items() if not one.mark.is_past(today)]
 
-    def _has_many(self, today: date) -> bool:
-        """Return whether more than a few entries are true."""
-        entries = (one for _, index in self._pages.indexes() for one in index.entries)
-        true = (one for one in entries if not one.mark.is_past(today))
-        return next(islice(true, FEW, None), None) is not None
-
-    def _comparer(self, *, strict: bool) -> Compare:
+    def _comparer(self, *, strict: bool = False) -> Compare:
         """Return what tells whether a new text makes an older one untrue.
 
         Args:

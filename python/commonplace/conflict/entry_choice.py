@@ -1,0 +1,54 @@
+"""Choice between the entries that a new text may make untrue, where only a likelihood speaks.
+
+A new text ends one fact. Each likelihood is that of one pair, so of a hundred entries some reach
+the limit by chance: what counts is how likely one entry is beside the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commonplace.conflict.entries import EntryVerdict
+
+# Of all odds, those of no entry among them; from this share on the likeliest entry ends
+SHARE = 0.25
+_MOST = 0.999
+
+
+def surely_untrue(verdicts: Sequence[EntryVerdict]) -> list[bool]:
+    """Tell of each entry whether what is untrue of it, as far as one entry tells, surely ends.
+
+    What a rule finds, and what the new text says by name, ends. Of the other entries only the
+    likeliest does, and none beside one that a rule finds, unless both are about the same attribute.
+
+    Args:
+        verdicts: Those of all entries that the new text was compared with.
+
+    Returns:
+        One answer for each entry, in their order.
+
+    >>> from commonplace.conflict import compare
+    >>> from commonplace.conflict.entries import compare_entry
+    >>> said = "gave the cat away"
+    >>> old = ["User has a cat", "User has a dog"]
+    >>> surely_untrue([compare_entry(one, said, compare) for one in old])
+    [True, False]
+    """
+    found = [one for one in verdicts if one.untrue and not one.is_likely]
+    about = {why.attribute for one in found for _, why in one.untrue} - {""}
+    total = 1 + sum(_odds(one.likelihood) for one in verdicts)
+    most = max((one.likelihood for one in verdicts), default=0.0)
+    clear = _odds(most) / total >= SHARE
+
+    def ends(one: EntryVerdict) -> bool:
+        if not one.is_likely or one.named:
+            return bool(one.untrue)
+        beside = not found or any(why.attribute in about for _, why in one.untrue)
+        return clear and beside and one.likelihood == most
+
+    return [ends(one) for one in verdicts]
+
+
+def _odds(likelihood: float) -> float:
+    likelihood = min(likelihood, _MOST)
+    return likelihood / (1 - likelihood)
