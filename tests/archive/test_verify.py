@@ -14,6 +14,7 @@ import commonplace
 from commonplace import Store
 from commonplace.engines.archive_check import KINDS
 from commonplace.engines.archive_index import ArchiveIndex
+from commonplace.engines.archive_list import VERSION
 from commonplace.engines.archive_part import NUMBERS
 from tests.archive.helpers import ARCHIVES, NEW, OLD, found, line
 
@@ -125,9 +126,22 @@ def test_malformed_lines_of_archived_transcripts_are_told(memory: Path, junk: st
     with commonplace.open(memory) as store:
         before = store.verify().notes
         assert [f"{OLD}#L4" in note for note in before] == [True]
-        store.archive(sessions=["old"])
+    archived(memory)
+    with commonplace.open(memory) as store:
         verified = store.verify()
         assert (verified.differences, verified.notes) == ([], before)
+    # also where the index is damaged, or of another version
+    for postings in (memory / INDEX).rglob("*.idx"):
+        postings.unlink()
+    with commonplace.open(memory) as store:
+        verified = store.verify()
+        assert (len(verified.differences), verified.notes) == (2, before)
+    text = (memory / LIST).read_text()
+    (memory / LIST).write_text(text.replace(f'"version":{VERSION}', '"version":1'))
+    with commonplace.open(memory) as store:
+        verified = store.verify()
+        assert (verified.differences, verified.notes) == ([], before)
+        assert found(store, "milk", limit=1) == [(f"{OLD}#L5", True)]
 
 
 def test_what_has_left_the_archive_is_told(memory: Path) -> None:
@@ -137,12 +151,12 @@ def test_what_has_left_the_archive_is_told(memory: Path) -> None:
         file.write(line("And milk?", "new", "2026-01-01"))
     with commonplace.open(memory) as store:
         verified = store.verify()
-        assert verified.differences == []
+        assert (verified.differences, verified.unread) == ([], [])
         assert verified.notes == [
             f"{OLD}: it was archived, and is gone",
             (
-                f"{NEW}: it has changed since it was archived, so it is indexed in memory; archive it"
-                " again when it no longer changes"
+                f"{NEW}: it has changed since it was archived, so it is indexed in memory; archive"
+                " it again when it no longer changes"
             ),
         ]
         assert is_mended(store, found(store, "kettle tea river", limit=30))
