@@ -17,6 +17,7 @@ from commonplace.engines.archive_index import ArchiveIndex
 from commonplace.engines.archive_list import VERSION
 from commonplace.engines.archive_part import NUMBERS
 from tests.archive.helpers import ARCHIVES, NEW, OLD, found, line
+from tests.test_refuse import run_with_mounts
 
 INDEX, LIST = ".commonplace/archive/index", ".commonplace/archive/files.json"
 MARKERS = "<<<<<<< HEAD\n"
@@ -178,3 +179,22 @@ def test_what_cannot_be_compared_is_told(memory: Path, monkeypatch: pytest.Monke
         (unread,) = store.verify().unread
         assert unread.startswith(".commonplace/archive: ")
         assert "commonplace[archive]" in unread
+
+
+@pytest.mark.linux("unshare")
+def test_a_root_that_can_only_be_read_is_compared(memory: Path) -> None:
+    archived(memory)
+    script = """
+import commonplace, json, sys
+with commonplace.open(sys.argv[1]) as store:
+    verified = store.verify()
+    print(json.dumps([verified.differences, [why.partition(":")[0] for why in verified.unread]]))
+"""
+    read_only = f"mount --bind {memory} {memory} && mount -o remount,bind,ro {memory}"
+    assert json.loads(run_with_mounts(read_only, script, str(memory))) == [[], []]
+    file = next((memory / INDEX / "0").glob("*.idx"))
+    file.unlink()
+    differences = [f"{file.relative_to(memory).as_posix()}: it was damaged"]
+    # which cannot be mended
+    told = json.loads(run_with_mounts(read_only, script, str(memory)))
+    assert told == [differences, [".commonplace/archive"]]

@@ -137,11 +137,9 @@ class ArchiveEngine:
         self._begin(rebuild=True)
         self.commit()
 
-    def verify(self) -> ArchiveCheck:
-        """Compare the archive with its files, make again what differs, and say what did."""
-        self._read_list()
-        with self._side.locked("lock", LOCK_TIMEOUT):
-            found = check(self._core, self._side, self._list, self._index)
+    def verify(self, found: ArchiveCheck) -> None:
+        """Compare the archive with its files, and make again what differs."""
+        check(found, self._core, self._side, self._list, self._index)
         if found.is_damaged:
             self.rebuild()
         elif found.differing:
@@ -149,7 +147,6 @@ class ArchiveEngine:
             self.commit()
         self.refresh()
         self._drop(found.changed)
-        return found
 
     # Search
 

@@ -6,16 +6,17 @@ import json
 import os
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from commonplace.engines.archive_index import PARTS
 from commonplace.engines.archive_list import FOLDER, NAME
-from commonplace.errors import NotFound
+from commonplace.engines.archive_part import LOCK_TIMEOUT
+from commonplace.errors import NotFound, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from commonplace import _core
     from commonplace.engines.archive_index import ArchiveIndex
     from commonplace.engines.archive_list import ArchiveList
@@ -54,17 +55,49 @@ class ArchiveCheck:
 
 
 def check(
-    core: _core.Store, side: SideFiles, listed: ArchiveList, index: ArchiveIndex
-) -> ArchiveCheck:
+    found: ArchiveCheck,
+    core: _core.Store,
+    side: SideFiles,
+    listed: ArchiveList,
+    index: ArchiveIndex,
+) -> None:
     """Compare the files of the index with their checksums, and its rows with the transcripts.
 
     Args:
+        found: Takes what was found.
         core: The store of the transcripts.
-        side: The folder of the archive, which nobody changes meanwhile.
-        listed: The list of its files, as it was just read.
+        side: The folder of the archive.
+        listed: The list of its files, which is read.
         index: Its index, which is opened.
+
+    Raises:
+        Busy: Another process changes the archive for too long.
     """
-    found = ArchiveCheck(changed=core.no_longer_archived())
+    with _locked(side):
+        listed.read()
+        _check(found, core, side, listed, index)
+
+
+@contextmanager
+def _locked(side: SideFiles) -> Iterator[None]:
+    """Hold the archive against those who change it; whoever may only read it holds nothing."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(side.locked("lock", LOCK_TIMEOUT))
+        except StorageError as error:
+            if error.code not in ("rofs", "perm"):
+                raise
+        yield
+
+
+def _check(
+    found: ArchiveCheck,
+    core: _core.Store,
+    side: SideFiles,
+    listed: ArchiveList,
+    index: ArchiveIndex,
+) -> None:
+    found.changed = core.no_longer_archived()
     found.notes += [_departure(core, path) for path in found.changed]
     where = f".commonplace/{FOLDER}"
     if not listed.is_list:
@@ -73,7 +106,7 @@ def check(
             " archive it once more"
         )
     if not listed.numbers:
-        return found
+        return
     if listed.is_of_version:
         damaged = [name for name in _segment_files(side) if not _is_whole(side, name)]
         found.differences += [f"{where}/{name}: it was damaged" for name in damaged]
@@ -91,7 +124,6 @@ def check(
     found.differences += [
         f"{path}: the archive did not hold its messages" for path in found.differing
     ]
-    return found
 
 
 def _departure(core: _core.Store, path: str) -> str:

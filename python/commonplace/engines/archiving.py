@@ -206,10 +206,12 @@ class Archive:
     def verify(self) -> ArchiveCheck:
         """Compare the archive with its files, mend it, and say what differed."""
         with self._lock:
+            found = ArchiveCheck()
             try:
-                return self._open().verify()
+                self._open().verify(found)
             except CommonplaceError as error:
-                return ArchiveCheck(unread=[f".commonplace/{FOLDER}: {error}"])
+                found.unread.append(f".commonplace/{FOLDER}: {error}")
+            return found
 
     def _done(self, files: Sequence[tuple[str, int, int]], *, moved: bool = True) -> Archived:
         """Return what was done to these files, or would be: path, number and messages of each."""
