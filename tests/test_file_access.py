@@ -71,6 +71,7 @@ ALLOWED = {
         {"open", "root /"},
         "its index, and the root it was opened with",
     ),
+    "engines/archive_check.py": ({"open"}, "the index of the archive, which tantivy opens"),
     "engines/archive_index.py": (
         {"exists", "is_file", "read_text", "rglob", "stat"},
         "the folder of tantivy: its size, files of a version before; what is told of memory",

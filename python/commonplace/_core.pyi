@@ -581,6 +581,11 @@ class Verified:
     """What the index leaves out, bad lines and conflict markers, each with what to do: no damage
     of the index."""
 
+    def with_archived(
+        self, differences: list[str], unread: list[str], notes: list[str]
+    ) -> Verified:
+        """Return this with what a check of the archive found."""
+
 @final
 class Weights:
     """Field weights, length norms and k1 of BM25F; all have defaults."""
@@ -992,6 +997,14 @@ class Store:
         self, documents: Sequence[EngineDocument], names: QueryNames | None = None
     ) -> tuple[builtins.list[EngineDocument], builtins.list[str]]:
         """Return all documents of the turns of archived ones, and the files that have changed."""
+    def check_archived(
+        self, paths: Sequence[str], rows: Sequence[tuple[int, int, int, int, int, int]]
+    ) -> tuple[builtins.list[str], builtins.list[str], builtins.list[str]]:
+        """Compare the messages of archived transcripts with all of their rows.
+
+        Returns:
+            The paths of those that differ; what could not be read; warnings of malformed lines.
+        """
     def no_longer_archived(self) -> builtins.list[str]:
         """Return the archived files that have changed since, or are gone."""
     def archived_files(self) -> builtins.list[tuple[str, int, int]]:

@@ -515,6 +515,9 @@ class Store(Archival):
     def verify(self) -> Verified:
         """Read every file, compare it with the index, mend the index and say what differed.
 
+        Of an archive, the files of its index are compared with their checksums, and the rows with
+        the messages of the archived transcripts.
+
         Returns:
             What differed; what could not be read, and so not be compared; and what the index
             leaves out, such as a file in UTF-16.
@@ -528,7 +531,12 @@ class Store(Archival):
         >>> store.verify().differences
         []
         """
-        return self._core.verify()
+        verified = self._core.verify()
+        archive = self._opened_archive()
+        if archive is None:
+            return verified
+        found = archive.verify()
+        return verified.with_archived(found.differences, found.unread, found.notes)
 
     def wait_for_gram_indexes(self) -> None:
         """Wait until what earlier calls left to a background thread is done (see `grep`)."""

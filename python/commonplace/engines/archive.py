@@ -13,13 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import ArchiveRows, best_first, by_context
+from commonplace.engines.archive_check import ArchiveCheck, check
 from commonplace.engines.archive_index import PARTS, ArchiveIndex
 from commonplace.engines.archive_list import FOLDER, ArchiveList
 from commonplace.engines.archive_part import LOCK_TIMEOUT
 from commonplace.engines.archive_queries import WINDOW, ArchiveQueries
 from commonplace.engines.protocol import EngineStats
 from commonplace.engines.row_reader import RowReader, read_ahead, scarce_memory
-from commonplace.errors import Busy, MemoryLimit, NotFound, StorageError
+from commonplace.errors import Busy, MemoryLimit, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -136,6 +137,17 @@ class ArchiveEngine:
         self._begin(rebuild=True)
         self.commit()
 
+    def verify(self, found: ArchiveCheck) -> None:
+        """Compare the archive with its files, and make again what differs."""
+        check(found, self._core, self._side, self._list, self._index)
+        if found.is_damaged:
+            self.rebuild()
+        elif found.differing:
+            self.add_files(found.differing)
+            self.commit()
+        self.refresh()
+        self._drop(found.changed)
+
     # Search
 
     def statistics(self, names: QueryNames) -> CollectionStats:
@@ -193,8 +205,7 @@ class ArchiveEngine:
         self, around: list[Row], alone: list[Row], names: QueryNames
     ) -> list[EngineDocument]:
         """Return the documents of rows; of the first ones those beside them, too."""
-        rows = [*around, *alone]
-        return self._found(self._core.archived_documents(rows, len(around), names))
+        return self._found(self._core.archived_documents([*around, *alone], len(around), names))
 
     def turns(self, documents: Sequence[EngineDocument], names: QueryNames) -> list[EngineDocument]:
         """Return all documents of the turns of some documents."""
@@ -254,16 +265,6 @@ class ArchiveEngine:
             self.remove(path)
         self.commit()
 
-    def _stat(self, path: str) -> tuple[int, int]:
-        _, size, mtime, _ = self._core.stamp(path)
-        return size, mtime
-
-    def _is_same(self, path: str, file: dict[str, Any]) -> bool:
-        try:
-            return self._stat(path) == (file["size"], file["mtime_ns"])
-        except NotFound:
-            return False
-
     # The index and its list
 
     def _read_list(self) -> None:
@@ -305,7 +306,7 @@ class ArchiveEngine:
             files = self._list.entries()
             self._is_rebuilt = rebuild or not self._opened()
             if self._is_rebuilt:
-                again = [path for path, file in files.items() if self._is_same(path, file)]
+                again = self._list.unchanged()
                 self._added = {path: None for path in files if path not in again}
                 self._index.close()
                 self._core.remove_archive_index()

@@ -269,6 +269,13 @@ class ArchiveIndex:
                 found.update(zip(own, numbers, strict=True))
         return [found[at] for at in range(len(places))]
 
+    def rows_of(self, files: Sequence[int]) -> list[Row]:
+        """Return the numbers of all rows of the files with these numbers, in no order."""
+        rows: list[Row] = []
+        for at, part in enumerate(self._parts):
+            rows += part.rows_of([number for number in files if number % PARTS == at])
+        return rows
+
     def union(self, names: Iterable[str]) -> Any:
         """Return the query for the rows with any of these names."""
         should = self.tantivy.Occur.Should

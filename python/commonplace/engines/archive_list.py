@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from commonplace._core import ArchivedFiles, CollectionStats
+from commonplace.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +82,17 @@ class ArchiveList:
     def entries(self) -> dict[str, dict[str, Any]]:
         """Return what is written of each file, by path."""
         return self._known.entries()
+
+    def unchanged(self) -> list[str]:
+        """Return the paths of the files that are as they were when they were archived."""
+        return [path for path, file in self.entries().items() if self._is_same(path, file)]
+
+    def _is_same(self, path: str, file: Mapping[str, Any]) -> bool:
+        try:
+            _, size, mtime, _ = self._core.stamp(path)
+        except NotFound:
+            return False
+        return (size, mtime) == (file["size"], file["mtime_ns"])
 
     def documents_of_parts(self, parts: int) -> list[int]:
         """Return the messages of the files in each part of the index."""

@@ -208,6 +208,13 @@ class ArchivePart:
         """Return the numbers of rows."""
         return list(zip(*(self._column(name, addresses) for name in NUMBERS), strict=True))
 
+    def rows_of(self, files: list[int]) -> list[Row]:
+        """Return the numbers of all rows of the files with these numbers, in no order."""
+        most = sum(self._searcher.doc_freq("f", number) for number in files)
+        query = self.tantivy.Query.term_set_query(self.schema, "f", files)
+        found = self._searcher.search(query, limit=max(most, 1), count=False).hits
+        return self.numbers([address for _, address in found])
+
     def _column(self, name: str, addresses: list[Any]) -> list[int]:
         values: list[int] = self._searcher.fast_field_values(name, addresses)
         return values

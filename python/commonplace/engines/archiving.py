@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace._core import QueryNames
 from commonplace.engines.archive import ArchiveEngine
+from commonplace.engines.archive_check import ArchiveCheck
 from commonplace.engines.archive_list import FOLDER
 from commonplace.engines.archive_queries import languages_of
 from commonplace.engines.search import search
@@ -201,6 +202,16 @@ class Archive:
             if self._store._core.archive_stamp() is not None:  # noqa: SLF001
                 self._open().rebuild()
             return self._done(self._store._core.archived_files())  # noqa: SLF001
+
+    def verify(self) -> ArchiveCheck:
+        """Compare the archive with its files, mend it, and say what differed."""
+        with self._lock:
+            found = ArchiveCheck()
+            try:
+                self._open().verify(found)
+            except CommonplaceError as error:
+                found.unread.append(f".commonplace/{FOLDER}: {error}")
+            return found
 
     def _done(self, files: Sequence[tuple[str, int, int]], *, moved: bool = True) -> Archived:
         """Return what was done to these files, or would be: path, number and messages of each."""

@@ -308,6 +308,21 @@ impl From<verify::Verified> for Verified {
 
 #[pymethods]
 impl Verified {
+    fn with_archived(
+        &self,
+        differences: Vec<String>,
+        unread: Vec<String>,
+        notes: Vec<String>,
+    ) -> Self {
+        let both = |own: &[String], archived| [own.to_vec(), archived].concat();
+        Self {
+            files: self.files,
+            differences: both(&self.differences, differences),
+            unread: both(&self.unread, unread),
+            notes: both(&self.notes, notes),
+        }
+    }
+
     fn __repr__(&self) -> String {
         let files = counted(self.files as u64, "file");
         format!("Verified({files}, {})", counted(self.differences.len() as u64, "difference"))

@@ -219,13 +219,7 @@ impl FileReader<'_> {
                 before_last = progress;
             }
             if bytes.ends_with(b"\n") {
-                progress.lines = number;
-                progress.offset = start + bytes.len() as u64;
-                if whole && kind == ParsedLine::Bad {
-                    progress.note_bad_line(bytes);
-                }
-                progress.long_lines += u32::from(!whole);
-                progress.count(&kind, bytes);
+                progress.take_line(start, bytes, &kind, whole);
                 if whole && self.corpus == Corpus::Main {
                     session.take_line(if is_later { u32::MAX } else { number }, bytes);
                 }

@@ -61,6 +61,18 @@ impl Store {
         Ok((documents, changed.into_iter().collect()))
     }
 
+    fn check_archived(
+        &self,
+        py: Python<'_>,
+        paths: Vec<String>,
+        rows: Vec<Row>,
+    ) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
+        let places: Vec<_> = rows.into_iter().map(archived_place).collect();
+        let check =
+            self.call(py, |store, interrupt| store.check_archived(&paths, &places, interrupt))?;
+        Ok((check.differing, check.unread, check.notes))
+    }
+
     fn no_longer_archived(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.call(py, store::Store::no_longer_archived)
     }

@@ -11,9 +11,11 @@
 //! archive_rows  a message as a row of the archive
 //! archived_documents  the messages of rows, read back from their files (transcript_lines), in the
 //!               order of context_order
+//! archived_check  the messages of files compared with their rows
 //! ```
 
 pub mod archive_rows;
+pub mod archived_check;
 pub mod archived_documents;
 pub mod archived_place;
 pub mod asked_words;
