@@ -524,6 +524,25 @@ def test_a_prompt_of_few_words_is_not_searched(agent: Agent, prompt: str) -> Non
     assert "4711" in agent.event("prompt", "two", prompt="登録番号")
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "ok do it then please",
+        "Yes, go ahead with that!",
+        "thanks, looks good, next",
+        "no, that's fine, just continue",
+        "好的继续吧",
+        "没问题，开始吧",
+        "ok，谢谢，看起来不错，下一步",
+    ],
+)
+def test_a_prompt_that_names_nothing_gets_nothing(agent: Agent, prompt: str) -> None:
+    agent.transcript("one", (f"{prompt} now", f"{FACT} {'It is done. ' * 30}"))
+    agent.event("session end", "one")
+    assert agent.event("prompt", "two", prompt=prompt) == ""
+    assert FACT in agent.event("prompt", "two", prompt=f"{prompt} {QUESTION}")
+
+
 def test_the_threshold_is_one_option(told: Agent) -> None:
     vague = "Is there a staging server, a database, a bucket or a printer?"
     name = next(name for name, kind in told.host.events.items() if kind == "prompt")
