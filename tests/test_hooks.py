@@ -348,6 +348,14 @@ def test_prompts_of_any_text_are_answered(told: Agent) -> None:
         assert not told.problems
 
 
+def test_of_a_prompt_in_blocks_the_text_is_searched(told: Agent) -> None:
+    image = {"type": "image", "source": {"type": "base64", "data": QUESTION}}
+    assert told.event("prompt", "two", prompt=[image]) == ""
+    assert told.event("prompt", "two", prompt={"text": QUESTION}) == ""
+    assert FACT in told.event("prompt", "two", prompt=[image, {"type": "text", "text": QUESTION}])
+    assert not told.problems
+
+
 def test_a_memory_from_elsewhere_is_asked_for_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
