@@ -213,11 +213,16 @@ def _import_to(
 ) -> int:
     from functools import partial
 
+    from commonplace.doors.capture import imported_to
+
     if len(files) != 1 or hosts:
         raise UsageError("--to takes one file; without it each session gets its own folder")
     with opened(opening, create=True) as store, import_progress() as advance:
         told = partial(_of_unknown_size, advance) if advance else None
         report = store.transcript(to).load(files[0], told, keep_secrets=keep_secrets)
+        others = [path for path in imported_to(store, files[0]) if path != report.path]
+    for path in others:
+        print_message(f"its messages are in {path} as well; a search finds both, so delete one")
     emit([record(report)]) if as_json else printer().imported(report)
     return FOUND
 
