@@ -260,7 +260,7 @@ def forget(
             if as_json:
                 emit(record(plan))
             else:
-                _name_similar(store, what)
+                _name_similar(store, what, fields["session"])
             return NOTHING
         if not dry_run and agreed(yes=yes):
             plan = store.forget(what, token=plan.token, **fields)
@@ -377,11 +377,16 @@ def _tell_names(store: Store, what: list[str]) -> None:
         print_message(f"{path}: {NAMED}")
 
 
-def _name_similar(store: Store, what: list[str]) -> None:
+def _name_similar(store: Store, what: list[str], session: str | None) -> None:
     """Name passages that a search finds, to be forgotten by their citations."""
     import contextlib
 
-    print_message("nothing holds it")
+    try:
+        if session is not None:
+            store.session(session)
+        print_message("nothing holds it")
+    except QueryError as error:
+        print_message(str(error))
     for name in what:
         # a short text may be the beginning of several ids
         with contextlib.suppress(QueryError):
