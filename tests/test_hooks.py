@@ -538,7 +538,7 @@ def test_a_prompt_of_few_words_is_not_searched(agent: Agent, prompt: str) -> Non
         "ok do it then please",
         "Yes, go ahead with that!",
         "thanks, looks good, next",
-        "no, that's fine, just continue",
+        "nice work, that's fine, just continue",
         "好的继续吧",
         "没问题，开始吧",
         "ok，谢谢，看起来不错，下一步",
@@ -549,6 +549,13 @@ def test_a_prompt_that_names_nothing_gets_nothing(agent: Agent, prompt: str) -> 
     agent.event("session end", "one")
     assert agent.event("prompt", "two", prompt=prompt) == ""
     assert FACT in agent.event("prompt", "two", prompt=f"{prompt} {QUESTION}")
+
+
+@pytest.mark.parametrize("prompt", ["what do I do for work?", "what do I like?"])
+def test_a_short_question_is_no_filler(agent: Agent, prompt: str) -> None:
+    agent.transcript("one", ("I like lighthouses, and work in one.", "You like your work there."))
+    agent.event("session end", "one")
+    assert "lighthouse" in agent.event("prompt", "two", prompt=prompt)
 
 
 def test_the_threshold_is_one_option(told: Agent) -> None:
