@@ -240,6 +240,8 @@ def test_import(shell: Shell, tmp_path: Path) -> None:
     assert [(item["path"], item["messages"]) for item in report] == [
         ("sessions/other/messages.jsonl", 3)
     ]
+    [known] = shell.root.glob("sessions/plain/*-talk-*/messages.jsonl")
+    assert f"its messages are in {known.relative_to(shell.root)} as well" in shell.err
     shell("import", str(source), str(source), "--to", "x", code=2)
     shell("import", str(tmp_path / "none.jsonl"), code=2)
     assert "none.jsonl" in shell.err

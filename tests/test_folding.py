@@ -72,6 +72,20 @@ def test_folding_keeps_words_and_styles() -> None:
     assert columns_of("\x1b[2m绿茶\x1b[0m e\u0301") == 6
     assert folded("绿茶 绿茶 绿茶", 10) == "绿茶 绿茶\n   绿茶"
     assert folded_text("  - one two\nx", 8) == "  - one\n  two\nx"
+    # marks and joiners
+    assert (columns_of("नमस्ते"), columns_of("👩\u200d👧")) == (4, 4)
+
+
+def test_a_text_without_spaces_folds_between_its_characters() -> None:
+    assert (
+        folded("> tea 绿茶长在海边的山上，春天多雨", 16)
+        == "> tea 绿茶长在海\n   边的山上，春\n   天多雨"
+    )
+    # no line begins with a comma, and a style stays with its text
+    assert folded("绿茶绿茶，红茶", 8) == "绿茶绿\n   茶，\n   红茶"
+    assert folded("\x1b[1m绿茶绿茶\x1b[0m", 6) == "\x1b[1m绿茶绿\n   茶\x1b[0m"
+    path = "notes/绿茶长在海边的山上.md#L1"
+    assert folded(f"a {path}", 16) == f"a\n   {path}", "a path can be copied"
 
 
 def test_a_table_that_is_too_wide_is_not_cut(filled: Path, tmp_path: Path) -> None:

@@ -348,6 +348,14 @@ def test_prompts_of_any_text_are_answered(told: Agent) -> None:
         assert not told.problems
 
 
+def test_of_a_prompt_in_blocks_the_text_is_searched(told: Agent) -> None:
+    image = {"type": "image", "source": {"type": "base64", "data": QUESTION}}
+    assert told.event("prompt", "two", prompt=[image]) == ""
+    assert told.event("prompt", "two", prompt={"text": QUESTION}) == ""
+    assert FACT in told.event("prompt", "two", prompt=[image, {"type": "text", "text": QUESTION}])
+    assert not told.problems
+
+
 def test_a_memory_from_elsewhere_is_asked_for_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -522,6 +530,32 @@ def test_a_prompt_of_few_words_is_not_searched(agent: Agent, prompt: str) -> Non
     assert agent.event("prompt", "one", prompt=prompt) == ""
     assert "4711" in agent.event("prompt", "one", prompt="the staging server port")
     assert "4711" in agent.event("prompt", "two", prompt="登録番号")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "ok do it then please",
+        "Yes, go ahead with that!",
+        "thanks, looks good, next",
+        "nice work, that's fine, just continue",
+        "好的继续吧",
+        "没问题，开始吧",
+        "ok，谢谢，看起来不错，下一步",
+    ],
+)
+def test_a_prompt_that_names_nothing_gets_nothing(agent: Agent, prompt: str) -> None:
+    agent.transcript("one", (f"{prompt} now", f"{FACT} {'It is done. ' * 30}"))
+    agent.event("session end", "one")
+    assert agent.event("prompt", "two", prompt=prompt) == ""
+    assert FACT in agent.event("prompt", "two", prompt=f"{prompt} {QUESTION}")
+
+
+@pytest.mark.parametrize("prompt", ["what do I do for work?", "what do I like?"])
+def test_a_short_question_is_no_filler(agent: Agent, prompt: str) -> None:
+    agent.transcript("one", ("I like lighthouses, and work in one.", "You like your work there."))
+    agent.event("session end", "one")
+    assert "lighthouse" in agent.event("prompt", "two", prompt=prompt)
 
 
 def test_the_threshold_is_one_option(told: Agent) -> None:

@@ -53,3 +53,27 @@ def test_a_category_of_several_words(store: commonplace.Store) -> None:
         hits = store.search(query)
         assert ([hit.path for hit in hits], hits.notes) == (["a.md"], [])
     assert [hit.path for hit in store.search('ferry category:"tea"')] == ["b.md"]
+
+
+def test_a_note_says_what_the_confidence_does_not(store: commonplace.Store) -> None:
+    many = [f"word{number}" for number in range(6000)]
+    store.write("long.md", " ".join(["quartz", *many, "lantern"]))
+    for number in range(30):
+        store.write(f"{number}.md", f"The crane {number} lifts timber.\n")
+    store.write("db.md", "预发布环境的数据库监听五四三三端口，由运维负责。\n")
+    store.write("tea.md", "# User\n\n- Likes: tea without sugar\n")
+
+    def told(query: str) -> tuple[bool, list[str]]:
+        hits = store.search(query)
+        return hits.confidence >= 0.3, hits.notes
+
+    long = "the best match has every word, but they are little of a long text"
+    assert told("quartz lantern") == (False, [long])
+    # what no text has is named at any confidence, but a pair of characters may be of two words
+    assert told("does he like tea without sugar, with zucchini") == (
+        True,
+        ["the best match lacks: zucchini"],
+    )
+    assert told("does he like tea without sugar") == (True, [])
+    assert told("预发布环境的数据库监听哪个端口") == (True, [])
+    assert told("crane timber zeppelin") == (False, ["the best match lacks: zeppelin"])

@@ -279,6 +279,7 @@ def test_a_session_that_is_none_is_told_instead_of_nothing(shell: Any) -> None:
         ["search", "green", "--session", "0189c1d2-b"],
         ["search", "green session:0189c1d2-b"],
         ["grep", "green", "--session", "0189c1d2-b"],
+        ["forget", "--session", "0189c1d2-b", "--dry-run"],
     ):
         out, err = shell(*line, code=1)
         assert (out, err.count("\n")) == ("", 1)
@@ -288,6 +289,14 @@ def test_a_session_that_is_none_is_told_instead_of_nothing(shell: Any) -> None:
     assert WEB not in {hit["path"] for hit in json.loads(known)["hits"]}
     told = shell("search", "green", "--exclude", "0198", code=2)[1]
     assert told.startswith('commonplace: 2 sessions are called "0198"; give more of the id')
+
+
+def test_a_session_is_named_by_the_end_of_its_path_in_any_capitals(shell: Any) -> None:
+    for name in (WEB, WEB.removeprefix("sessions/"), WEB.upper().removesuffix("/MESSAGES.JSONL")):
+        found = json.loads(shell("show", name, "--json")[0])["session"]["path"]
+        hits = json.loads(shell("search", "green", "--session", name, "--json")[0])["hits"]
+        assert {found, *(hit["path"] for hit in hits)} == {WEB}
+        assert WEB in shell("forget", "--session", name, "--dry-run")[0]
 
 
 KINDS: list[dict[str, Any]] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shlex
@@ -556,9 +557,31 @@ def test_a_link_and_the_permissions_stay(tmp_path: Path) -> None:
     assert kept.read_text() == "{}"
 
 
+def test_a_folder_that_cannot_be_written_is_told_by_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", ".hooks.json.x1y2")
+
+    file = file_with_folder(tmp_path)
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(OSError, match="make its folder writable") as told:
+        file.install()
+    assert (told.value.errno, told.value.filename) == (errno.EROFS, str(file.path))
+
+
 def test_our_commands_are_told_from_others() -> None:
     host = find_host("codex")
-    for ours in ("commonplace hook codex", "/a/commonplace --root '/b c' hook codex --project"):
+    for ours in (
+        "commonplace hook codex",
+        "/a/commonplace --root '/b c' hook codex --project",
+        # with what somebody has put before it
+        "env LANG=C A='b c' commonplace hook codex",
+        "LANG=C /a/commonplace hook codex",
+    ):
         assert is_our_command(host, ours)
-    for other in ("commonplace hook gemini", "commonplace mcp", "echo hook codex", "'", None, ""):
+    for other in (
+        *("commonplace hook gemini", "commonplace mcp", "echo hook codex", "'", None, ""),
+        *("env", "LANG=C", "LANG=C echo commonplace hook codex", "=a commonplace hook codex"),
+    ):
         assert not is_our_command(host, other)

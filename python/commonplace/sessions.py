@@ -118,10 +118,11 @@ class Sessions(Files):
 
         Args:
             name: Its id, four or more characters with which only its id begins, the path of its
-                transcript, or the path or the name of its folder.
+                transcript or its folder, or the end of that: `FOLDER`, `PROJECT/FOLDER`. Capitals
+                do not matter where nothing is called exactly so.
 
         Raises:
-            QueryError: Several are called so; the message names them.
+            QueryError: Several are called so; the message names them, with their paths.
 
         >>> import commonplace, tempfile
         >>> store = commonplace.open(tempfile.mkdtemp())

@@ -185,18 +185,33 @@ fn a_session_is_called_by_path_folder_and_id() {
         "2026-02-01-0198c1d2",
         "0198c1d2-aaaa",
         "0198c1d2-a",
+        // the end of its path, and other capitals
+        "tea/2026-02-01-0198c1d2",
+        "tea/2026-02-01-0198c1d2/messages.jsonl",
+        "Tea/2026-02-01-0198C1D2/",
+        "Sessions/tea/2026-02-01-0198c1d2",
+        "0198C1D2-AAAA",
+        "0198C1D2-A",
     ] {
         assert_eq!(find(name).unwrap().unwrap().path, path, "{name}");
     }
     assert_eq!(find("mine/log").unwrap().unwrap().path, "mine/log.jsonl");
     assert_eq!(find("agen").unwrap().unwrap().short_id, "agent-7");
-    for name in ["age", "", "nobody", "mine", "0198c1d2-c"] {
+    for name in ["age", "", "nobody", "mine", "0198c1d2-c", "ea/2026-02-01-0198c1d2", "/log"] {
         assert_eq!(find(name).unwrap(), None, "{name}");
     }
     let Err(Error::Query { code, why, .. }) = find("0198") else { panic!("two begin so") };
     assert_eq!(code, "ambiguous");
     assert!(why.contains("0198c1d2-a sessions/tea/2026-02-01-0198c1d2/messages.jsonl Tea, twice"));
     assert!(why.contains("0198c1d2-b "), "{why}");
+    // no more of the id tells those apart to which two hosts gave the same
+    root.put("sessions/tea/twin/messages.jsonl", record(r#""id":"0198c1d2-aaaa""#));
+    let Err(Error::Query { why, .. }) = find("0198c1d2-aaaa") else { panic!("two have it") };
+    assert!(why.contains("the same id, so give the path of one: sessions/"), "{why}");
+    for one in [format!("{path} Tea, twice"), "sessions/tea/twin/messages.jsonl".to_owned()] {
+        assert!(why.contains(&one), "{why}");
+    }
+    assert_eq!(find("tea/twin").unwrap().unwrap().path, "sessions/tea/twin/messages.jsonl");
 }
 
 type Found = (BTreeSet<String>, Vec<String>);
@@ -264,6 +279,8 @@ fn a_filter_takes_a_session_by_what_it_is_called() {
         ("0198c1d2-a", &green),
         (TEA_A, &vec![at(TEA_A, 2)]),
         ("2026-02-01-0198c1d2", &vec![at(TEA_A, 2)]),
+        ("Tea/2026-02-01-0198c1d2", &vec![at(TEA_A, 2)]),
+        ("0198C1D2-A", &green),
         ("./sessions/web/2026-02-02-0198c1d2/", &black),
         ("agent-7", &vec![at(TEA_AGENT, 2)]),
         ("agen", &vec![at(TEA_AGENT, 2)]),

@@ -33,7 +33,10 @@ def hook(opening: RootOptions, host: str, *, in_project: bool, min_confidence: f
         from commonplace.doors.hosts import find_host
 
         found = find_host(host)
-        payload = json.load(sys.stdin.buffer)
+        try:
+            payload = json.load(sys.stdin.buffer)
+        except ValueError as error:
+            raise ValueError(f"a hook takes a JSON object on stdin: {error}") from None
         if not isinstance(payload, dict):
             raise ValueError("a hook takes a JSON object on stdin")  # noqa: TRY301
         answer, problems = handle(

@@ -1,4 +1,4 @@
-"""Folding of lines at the spaces of a terminal's width."""
+"""Folding of lines at a terminal's width: at spaces, and between characters of two columns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 HANG, LABEL = 3, 16
 # Where a terminal does not tell its width
 USUAL = 80
+# What no line of Chinese or Japanese begins with
+CLOSING = "，。、；：！？）」』》】”’…"
 
 
 def terminal_width(stream: TextIO) -> int | None:
@@ -30,7 +32,8 @@ def terminal_width(stream: TextIO) -> int | None:
 def folded(line: str, width: int | None, hang: int | None = None) -> str:
     r"""Return a line folded at spaces where it is wider than the terminal.
 
-    A word that is wider by itself stays whole, for the terminal to break: a path can be copied.
+    A word that is wider by itself stays whole, for the terminal to break: a path can be copied. A
+    text without spaces, of characters of two columns, is no word.
 
     Args:
         line: One line, which may hold ANSI codes of styles.
@@ -53,12 +56,15 @@ def folded(line: str, width: int | None, hang: int | None = None) -> str:
         if not word:
             gap += " "
             continue
-        needed = columns_of(word)
-        if used + len(gap) + needed > width and shown.strip():
-            lines.append(shown)
-            shown, used, gap = " " * hang, hang, ""
-        shown += gap + word
-        used, gap = used + len(gap) + needed, " "
+        is_whole = "/" in word or columns_of(word) <= width - hang
+        for part in (word,) if is_whole else _characters(word):
+            needed = columns_of(part)
+            if used + len(gap) + needed > width and shown.strip():
+                lines.append(shown)
+                shown, used, gap = " " * hang, hang, ""
+            shown += gap + part
+            used, gap = used + len(gap) + needed, ""
+        gap = " "
     return "\n".join([*lines, shown])
 
 
@@ -75,11 +81,28 @@ def columns_of(text: str) -> int:
     text = _plain(text)
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
+    from unicodedata import category
 
-    return sum(
-        0 if combining(sign) else 1 + (east_asian_width(sign) in {"W", "F"}) for sign in text
-    )
+    # marks and joiners stand on what is before them
+    return sum(0 if category(sign) in {"Mn", "Me", "Cf"} else 1 + _is_wide(sign) for sign in text)
+
+
+def _is_wide(sign: str) -> bool:
+    from unicodedata import east_asian_width
+
+    return east_asian_width(sign) in {"W", "F"}
+
+
+def _characters(word: str) -> list[str]:
+    """Return the parts of a word between which a line may end: each wide character is one."""
+    parts, was_wide = [""], False
+    for sign in word:
+        is_wide = _is_wide(sign)
+        if (is_wide or was_wide) and sign not in CLOSING:
+            parts.append("")
+        parts[-1] += sign
+        was_wide = is_wide
+    return parts
 
 
 def _plain(text: str) -> str:

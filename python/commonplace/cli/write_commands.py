@@ -213,11 +213,16 @@ def _import_to(
 ) -> int:
     from functools import partial
 
+    from commonplace.doors.capture import imported_to
+
     if len(files) != 1 or hosts:
         raise UsageError("--to takes one file; without it each session gets its own folder")
     with opened(opening, create=True) as store, import_progress() as advance:
         told = partial(_of_unknown_size, advance) if advance else None
         report = store.transcript(to).load(files[0], told, keep_secrets=keep_secrets)
+        others = [path for path in imported_to(store, files[0]) if path != report.path]
+    for path in others:
+        print_message(f"its messages are in {path} as well; a search finds both, so delete one")
     emit([record(report)]) if as_json else printer().imported(report)
     return FOUND
 
@@ -255,7 +260,7 @@ def forget(
             if as_json:
                 emit(record(plan))
             else:
-                _name_similar(store, what)
+                _name_similar(store, what, fields["session"])
             return NOTHING
         if not dry_run and agreed(yes=yes):
             plan = store.forget(what, token=plan.token, **fields)
@@ -372,11 +377,16 @@ def _tell_names(store: Store, what: list[str]) -> None:
         print_message(f"{path}: {NAMED}")
 
 
-def _name_similar(store: Store, what: list[str]) -> None:
+def _name_similar(store: Store, what: list[str], session: str | None) -> None:
     """Name passages that a search finds, to be forgotten by their citations."""
     import contextlib
 
-    print_message("nothing holds it")
+    try:
+        if session is not None:
+            store.session(session)
+        print_message("nothing holds it")
+    except QueryError as error:
+        print_message(str(error))
     for name in what:
         # a short text may be the beginning of several ids
         with contextlib.suppress(QueryError):

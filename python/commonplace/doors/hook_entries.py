@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,8 @@ def _is_ours(host: Host, path: tuple[str | int, ...], value: Any) -> bool:
 def is_our_command(host: Host, command: Any) -> bool:
     """Say whether a command line calls `commonplace hook` for this host.
 
+    People put variables before it, as `env LANG=C commonplace hook codex`.
+
     >>> from commonplace.doors.hosts import find_host
     >>> is_our_command(find_host("codex"), "/opt/my tools/commonplace hook codex --project")
     False
@@ -143,7 +146,7 @@ def is_our_command(host: Host, command: Any) -> bool:
     if not isinstance(command, str):
         return False
     try:
-        words = shlex.split(command)
+        words = [*dropwhile(_is_before_program, shlex.split(command))]
     except ValueError:
         return False
     return (
@@ -151,3 +154,7 @@ def is_our_command(host: Host, command: Any) -> bool:
         and Path(words[0]).name == "commonplace"
         and ["hook", host.name] == [word for word in words[1:] if word in {"hook", host.name}]
     )
+
+
+def _is_before_program(word: str) -> bool:
+    return word == "env" or ("=" in word and word.partition("=")[0].isidentifier())

@@ -11,6 +11,8 @@ import time
 from functools import cache
 from itertools import islice
 
+from commonplace.doors.filler_prompts import is_filler
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from commonplace._core import Hit, Hits, Session
@@ -81,7 +83,7 @@ def fitting(
 ) -> list[Candidate]:
     """Return the answered turns and notes that fit a prompt; of its own session none."""
     query = prompt[:LONGEST_QUERY]
-    if len(_WORD.findall(query)) < MIN_WORDS:
+    if len(_WORD.findall(query)) < MIN_WORDS or is_filler(query, _WORD):
         return []
     own = [(session, 1, 2**63 - 1)] if session else None
     hits = store.search(query, 8, unit="turn", exclude=own)

@@ -231,8 +231,16 @@ def read_settings(path: Path) -> str | None:
 
 
 def _replace(path: Path, text: str, like: Path) -> None:
-    """Put a text in the place of a file, all at once, with the permissions of another."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    """Put a text in the place of a file, all at once, with the permissions of another.
+
+    Raises:
+        OSError: The system refused; it names the file, and not one that was made on the way.
+    """
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        told = f"it cannot be written ({error.strerror}); make its folder writable"
+        raise OSError(error.errno, told, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode())

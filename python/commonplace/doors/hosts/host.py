@@ -145,7 +145,7 @@ class Host:
             text_of(payload, "cwd"),
             transcript=payload.get("transcript_path") or None,
             # half of a pair of surrogates is JSON, and no text
-            prompt=str(payload.get("prompt") or "").encode(errors="replace").decode(),
+            prompt=_prompt(payload.get("prompt")).encode(errors="replace").decode(),
             source=str(payload.get("source") or ""),
         )
 
@@ -170,3 +170,12 @@ def text_of(payload: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"the payload of the hook has no text {name!r}")
     return value
+
+
+def _prompt(given: Any) -> str:
+    """Return the text of a prompt, also of one in blocks: an image has nothing to search for."""
+    if isinstance(given, str):
+        return given
+    blocks = given if isinstance(given, list) else ()
+    texts = (block.get("text") for block in blocks if isinstance(block, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))

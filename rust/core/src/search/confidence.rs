@@ -15,17 +15,20 @@ use crate::index::topk::collector::Scored;
 use crate::search::query_concept::QueryConcept;
 use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
+use crate::text::tokens::TermForm;
 
-/// Below this the words that the best document lacks are named.
+/// Below this all words that the best document lacks are named, else only those that no text has.
 const DOUBTFUL: f32 = 0.3;
 /// The most for a query of stop words alone.
 const UNNAMED: f32 = 0.1;
 /// Most words that are named.
 const MAX_MISSING: usize = 3;
+/// What is said of a best document that has all words and a low score.
+const DILUTED: &str = "the best match has every word, but they are little of a long text";
 
 impl QueryScorer<'_> {
-    /// Sets the confidence of a result, whose documents are ranked by their own score; where it is
-    /// low, a note says what the best one lacks.
+    /// Sets the confidence of a result, whose documents are ranked by their own score. A note says
+    /// what the best one lacks; where it lacks nothing and yet the confidence is low, why.
     pub(super) fn rate_confidence(&self, result: &mut SearchResult) {
         let Some(best) = result.ranked.first() else { return };
         let reference = self.formula.score(self.asked, 1.0);
@@ -34,23 +37,30 @@ impl QueryScorer<'_> {
         if self.has_only_stop_words {
             result.confidence = result.confidence.min(UNNAMED);
             result.notes.push("the query has only stop words, which any text may hold".to_owned());
-        } else if result.confidence < DOUBTFUL {
-            result.notes.extend(self.missing(best));
+        } else {
+            let is_doubtful = result.confidence < DOUBTFUL;
+            let diluted = || is_doubtful.then(|| DILUTED.to_owned());
+            result.notes.extend(self.missing(best, is_doubtful).or_else(diluted));
         }
     }
 
-    /// Says which words of the query a document lacks, those that say most first.
-    fn missing(&self, best: &Scored) -> Option<String> {
+    /// Says which words of the query a document lacks, those that say most first; without `all` only
+    /// those that no document has, of unspaced scripts words alone: a pair may be of two words.
+    fn missing(&self, best: &Scored, all: bool) -> Option<String> {
         let holds = |&at: &usize| self.list(at).find(best.document).is_some();
         let held = (0..self.concepts.len()).filter(holds).map(|at| &*self.concepts[at].word);
         let held: Vec<&str> = held.collect();
         // a word has a concept in each language
         let lacks = |concept: &&QueryConcept| !held.contains(&&*concept.word);
-        let mut known: Vec<&QueryConcept> = self.concepts.iter().filter(lacks).collect();
+        let concepts = if all { &*self.concepts } else { &[] };
+        let mut known: Vec<&QueryConcept> = concepts.iter().filter(lacks).collect();
         known.sort_by(|a, b| b.any.total_cmp(&a.any));
         known.dedup_by(|a, b| a.word == b.word);
         let known = known.into_iter().map(QueryConcept::name);
-        let unknown = self.unknown.iter().map(|word| Cow::Borrowed(&**word));
+        let is_named =
+            |form: TermForm| all || !matches!(form, TermForm::Pair | TermForm::Character);
+        let unknown = self.unknown.iter().filter(|(_, form)| is_named(*form));
+        let unknown = unknown.map(|(word, _)| Cow::Borrowed(&**word));
         let words: Vec<Cow<'_, str>> = unknown.chain(known).take(MAX_MISSING).collect();
         (!words.is_empty()).then(|| format!("the best match lacks: {}", words.join(", ")))
     }

@@ -25,7 +25,7 @@ impl QueryScorer<'_> {
             self.asked += form_weight(term.form) * self.formula.idf(doc_freq);
         }
         if !is_known && !term.form.has_parts() {
-            self.unknown.push(term.text.clone());
+            self.unknown.push((term.text.clone(), term.form));
         }
         spelled.scored(0)
     }

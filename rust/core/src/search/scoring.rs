@@ -22,6 +22,7 @@ use crate::search::query_concept::{ConceptList, QueryConcept};
 use crate::search::query_stats::QueryStats;
 use crate::search::turns::TurnFinder;
 use crate::text::language::readings::LanguageId;
+use crate::text::tokens::TermForm;
 
 /// The scoring function of a query over a catalog.
 pub struct QueryScorer<'a> {
@@ -40,7 +41,7 @@ pub struct QueryScorer<'a> {
     /// Whether it asks when something was.
     pub(super) asks_when: bool,
     /// The words of the query that no document holds.
-    pub(super) unknown: Vec<String>,
+    pub(super) unknown: Vec<(String, TermForm)>,
     pub(super) by_concept: FxHashMap<u32, usize>,
     /// Concepts of the collection that the index does not have, by name.
     pub(super) absent: FxHashMap<String, usize>,

@@ -30,8 +30,9 @@ enum Meaning {
 }
 
 impl Store {
-    /// Returns the session that is called so: by its path or folder, its id, or four or more
-    /// characters with which only its id begins. None where there is no such session.
+    /// Returns the session that is called so: by its path or folder, whole or the end of it, its id,
+    /// or four or more characters with which only its id begins. Capitals do not matter where nothing
+    /// is called exactly so. None where there is no such session.
     ///
     /// # Errors
     /// [`Error::Query`] with code `ambiguous`; [`Error::Interrupted`].
@@ -169,7 +170,7 @@ impl Store {
         let name = &*self.root().relative_folder(name).unwrap_or_else(|_| name.into());
         Ok(match called(&names, name, false)? {
             None => Meaning::Unknown(unknown(name, &names)),
-            Some(one) if one.has_id(name) => of_id(&one.id),
+            Some(one) if one.is_found_by_id(name) => of_id(&one.id),
             Some(one) => Meaning::Transcript(one.clone()),
         })
     }

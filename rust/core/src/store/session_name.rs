@@ -51,6 +51,24 @@ impl SessionName {
             .contains(&name)
     }
 
+    /// Returns whether its path or its folder ends so, as `PROJECT/FOLDER` does.
+    fn ends_with(&self, name: &str) -> bool {
+        let is_end = |whole: &str| whole.strip_suffix(name).is_some_and(|rest| rest.ends_with('/'));
+        name.contains('/') && (is_end(&self.path) || is_end(folder(&self.path)))
+    }
+
+    /// Returns whether a name, by which it was found, is its id or the beginning of it.
+    pub fn is_found_by_id(&self, name: &str) -> bool {
+        let is_by_case = !self.is_called(name) && !self.ends_with(name);
+        self.has_id(name) || is_by_case && self.lowercase().has_id(&name.to_ascii_lowercase())
+    }
+
+    /// Returns the name in small letters; ids have no others than those of ASCII.
+    fn lowercase(&self) -> Self {
+        let (path, id) = (self.path.to_ascii_lowercase(), self.id.to_ascii_lowercase());
+        Self { path, id, title: None, is_whole: self.is_whole }
+    }
+
     /// Returns whether a name is a beginning of its id, but for typos, or part of its title.
     fn is_near(&self, name: &str, typed: Option<&Levenshtein>) -> bool {
         let begins_alike = |text: &str| {
@@ -77,8 +95,8 @@ impl From<&Session> for SessionName {
     }
 }
 
-/// Returns the session that is called so; a beginning of an id counts only where nothing has that
-/// name in full.
+/// Returns the session that is called so. A beginning of an id counts only where nothing has that
+/// name in full, then the end of a path, then names that differ in capitals.
 ///
 /// # Errors
 /// [`Error::Query`] with code `ambiguous`.
@@ -87,10 +105,22 @@ pub(super) fn called<'n>(
     name: &str,
     is_in_messages: bool,
 ) -> Result<Option<&'n SessionName>> {
-    let mut called: Vec<&SessionName> = names.iter().filter(|one| one.is_called(name)).collect();
-    if called.is_empty() && !is_in_messages {
-        called = names.iter().filter(|one| one.has_id(name)).collect();
-    }
+    let small = name.to_ascii_lowercase();
+    let is_alike = |one: &SessionName| {
+        let one = one.lowercase();
+        one.is_called(&small) || one.has_id(&small) || one.ends_with(&small)
+    };
+    let ways: [&dyn Fn(&SessionName) -> bool; 4] = [
+        &|one| one.is_called(name),
+        &|one| one.has_id(name),
+        &|one| one.ends_with(name),
+        &is_alike,
+    ];
+    let ways = &ways[..if is_in_messages { 1 } else { ways.len() }];
+    let found = |is_meant: &&dyn Fn(&SessionName) -> bool| -> Vec<&SessionName> {
+        names.iter().filter(|one| is_meant(one)).collect()
+    };
+    let called = ways.iter().map(found).find(|called| !called.is_empty()).unwrap_or_default();
     match *called {
         [] => Ok(None),
         // its subagents may carry its id
@@ -114,14 +144,20 @@ pub(super) fn may_be_typed(name: &str) -> bool {
 }
 
 fn ambiguous(name: &str, called: &[&SessionName], names: &[SessionName]) -> Error {
+    let is_one_id = called.iter().all(|one| one.id == called[0].id);
+    let advice = match is_one_id {
+        true => "all have the same id, so give the path of one",
+        false => "give more of the id, or the path",
+    };
     let shown = listed(called, names, MAX_CANDIDATES, |one, short_id| {
         let title = one.title.as_deref().unwrap_or_default();
-        format!("{short_id} {} {title}", one.path).trim_end().to_owned()
+        let id = if is_one_id { "" } else { short_id };
+        format!("{id} {} {title}", one.path).trim().to_owned()
     });
     let more = called.len().saturating_sub(MAX_CANDIDATES);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     let why = format!(
-        "{} sessions are called {:?}; give more of the id, or the path: {}{more}",
+        "{} sessions are called {:?}; {advice}: {}{more}",
         called.len(),
         name.chars().take(MAX_TYPED + 1).collect::<String>(),
         shown.join("; ")
