@@ -42,6 +42,11 @@ def test_a_query_filters_by_role_session_and_category(store: commonplace.Store) 
     )
     note, *_ = store.search("ferry since:2026").notes
     assert note.endswith("beside the query (on a command line --since 2026)")
+    note, *_ = store.search("ferry Role:user").notes
+    assert note == "Role:user was searched as text: fields are in lower case, as role:user"
+    for asked in ("limit:5", "unit:turn", "project:web"):
+        note, *_ = store.search(f"ferry {asked}").notes
+        assert f"on a command line --{asked.replace(':', ' ')}" in note
     notes = store.search("ferry http://a.b at 10:30 std::io C:x").notes
     assert not [note for note in notes if "searched as text" in note]
 

@@ -629,7 +629,8 @@ class SearchFilter:
     """Only sections of this category. Grep refuses it: it reads lines."""
     exclude: tuple[tuple[str, int, int], ...] | None
     """Lines to leave out: a path, a folder or a session (as in `session`), its first and last line.
-    Such are what an agent still has in its context. Grep refuses it: it counts no lines."""
+    Such are what an agent still has in its context. Some lines of a session are those of its own
+    transcript, not of its subagents. Grep refuses it: it counts no lines."""
     tools: bool
     """Search what went into and came out of tools as well."""
     session_transcripts: list[str]

@@ -349,6 +349,48 @@ fn a_session_that_is_none_is_told_with_those_that_are_near() {
 }
 
 #[test]
+fn some_lines_of_a_session_are_those_of_its_own_transcript() {
+    let root = TestRoot::new();
+    let in_session = |id: &str, text: &str| {
+        format!("{{\"role\":\"user\",\"content\":\"{text}\",\"session\":\"{id}\"}}\n")
+    };
+    let own = "sessions/tea/2026-02-01-aaaa1111/messages.jsonl";
+    let inner = "sessions/tea/2026-02-01-aaaa1111/subagents/agent-7/messages.jsonl";
+    let [codex, claude] = ["codex", "claude"].map(|host| format!("sessions/{host}/messages.jsonl"));
+    root.put(own, record(r#""id":"aaaa1111""#) + &in_session("aaaa1111", "tea one"));
+    let parent = record(r#""id":"agent-7","parent":"aaaa1111""#);
+    root.put(inner, parent + &in_session("aaaa1111", "tea two"));
+    for path in [&codex, &claude] {
+        root.put(path, record(r#""id":"bbbb2222""#) + &in_session("bbbb2222", "tea three"));
+    }
+    // a file of several sessions, with no record
+    let mixed = in_session("cccc3333", "tea four") + &in_session("dddd4444", "tea five");
+    root.put("mixed/messages.jsonl", mixed);
+    let store = root.open(false);
+    let excluded = |of: &str, last| {
+        let lines = ExcludedLines { of: of.to_owned(), first: 1, last };
+        let filter = SearchFilter { exclude: vec![lines], ..SearchFilter::default() };
+        let all = searched(&store, "tea", SearchFilter::default()).unwrap().0;
+        let left = searched(&store, "tea", filter)?.0;
+        Ok(all.into_iter().filter(|one| !left.contains(one)).collect::<Vec<_>>())
+    };
+    let mixed = "mixed/messages.jsonl#L1";
+    for (of, lines, session) in [
+        ("aaaa1111", vec![format!("{own}#L2")], vec![format!("{own}#L2"), format!("{inner}#L2")]),
+        ("aaaa", vec![format!("{own}#L2")], vec![format!("{own}#L2"), format!("{inner}#L2")]),
+        (&*codex, vec![format!("{codex}#L2")], vec![format!("{codex}#L2")]),
+        ("cccc3333", vec![mixed.to_owned()], vec![mixed.to_owned()]),
+    ] {
+        assert_eq!(excluded(of, 9).unwrap(), lines, "{of}");
+        assert_eq!(excluded(of, u64::MAX).unwrap(), session, "{of}");
+    }
+    // of two with one id it must be said whose lines are meant
+    let told: Result<_, Error> = excluded("bbbb2222", 9);
+    assert!(matches!(told, Err(Error::Query { code: "ambiguous", .. })), "{told:?}");
+    assert_eq!(excluded("bbbb2222", u64::MAX).unwrap().len(), 2);
+}
+
+#[test]
 fn lines_of_a_session_are_excluded_by_its_short_id() {
     let root = tea_root();
     let store = root.open(false);

@@ -201,6 +201,7 @@ thanks
     assert_eq!((outcome.format, messages.len()), ("specstory", 3));
     assert_eq!((&*messages[0].role, &*messages[0].text), ("user", "fix the flaky test"));
     assert_eq!(messages[0].timestamp_ms, Some(1_783_950_049_000));
+    assert_eq!(messages[0].time.as_deref(), Some("2026-07-13T13:40:49Z"));
     assert_eq!(messages[1].text, "I'll look first.\nDone.\n\n```bash\n_**User**_\n---\n```");
     assert!(messages[1].tools.contains("hm\n") && messages[1].tools.contains("1 failed"));
     assert_eq!(messages[2].text, "thanks");

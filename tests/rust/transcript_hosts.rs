@@ -119,6 +119,71 @@ fn what_codex_and_pi_write_as_a_user_is_not_said() {
 }
 
 #[test]
+fn of_a_request_in_an_editor_only_the_request_is_said() {
+    let codex = |text: &str| {
+        json!({ "timestamp": "2026-01-22T05:17:14Z", "type": "response_item", "payload": {
+            "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }],
+        }})
+    };
+    let editor = "# Context from my IDE setup:\n\n## Active file: src/app.rs\n\n## Active selection \
+                  of the file:\nfn main() {}\n\n## Open tabs:\n- app.rs: src/app.rs\n\n\
+                  ## My request for Codex:";
+    let files = "# Files mentioned by the user:\n\n## shot.png: /tmp/shot.png\n\n\
+                 ## My request for Codex:";
+    for context in [editor, files] {
+        let said = codex(&format!("{context}\nFix the login.\n\nAnd test it.\n"));
+        let wanted = ("Fix the login.\n\nAnd test it.".to_owned(), context.to_owned());
+        assert_eq!(conversation_text(&said), wanted);
+    }
+    // without a request, and within a text, it is what the person wrote
+    for text in ["# Context from my IDE setup:\n- tabs", "so\n## My request for Codex:\nFix it."] {
+        assert_eq!(conversation_text(&codex(text)), (text.to_owned(), String::new()));
+    }
+    let hook = "<hook_prompt hook_run_id=\"stop:0\">Run the tests.</hook_prompt>";
+    assert_eq!(conversation_text(&codex(hook)), (String::new(), hook.to_owned()));
+    let header = imported(&codex(&format!("{editor}\nFix the login.")).to_string()).0;
+    assert_eq!(header.session().unwrap().title.as_deref(), Some("Fix the login."));
+}
+
+#[test]
+fn what_other_agents_say_is_not_said_by_the_person() {
+    let one = "<teammate-message teammate_id=\"alice\" color=\"blue\" summary=\"Done\">\nThe login \
+               is fixed; see <b>app.rs</b>.\n</teammate-message>";
+    let two = "<teammate-message teammate_id=\"system\">\n{\"type\":\"teammate_terminated\"}\n\
+               </teammate-message>";
+    let (said, tools) = conversation_text(&claude(format!("{one}\n\n{two}")));
+    assert_eq!((said, tools), (String::new(), format!("{one}\n{two}")));
+    assert_eq!(conversation_text(&claude(format!("{one}\n\nThanks."))).0, "Thanks.");
+    assert_eq!(conversation_text(&claude("what is a <teammate-message>?")).1, "");
+    // what an agent asks of its subagent; what that answers is the words of a model
+    let mut asked = claude("Find the login page.");
+    asked["isSidechain"] = json!(true);
+    asked["agentId"] = json!("x7");
+    assert_eq!(conversation_text(&asked), (String::new(), "Find the login page.".to_owned()));
+    let header = imported(&asked.to_string()).0.session().unwrap().clone();
+    assert_eq!((header.id.as_deref(), header.parent.as_deref()), (Some("agent-x7"), Some("s")));
+    assert_eq!(header.title.as_deref(), Some("Find the login page."));
+    asked["type"] = json!("assistant");
+    asked["message"]["role"] = json!("assistant");
+    assert_eq!(conversation_text(&asked).1, "");
+    asked["isSidechain"] = json!(false);
+    asked["message"]["role"] = json!("user");
+    assert_eq!(conversation_text(&asked).1, "");
+}
+
+#[test]
+fn of_a_skill_of_pi_only_what_is_typed_behind_it_is_said() {
+    let skill = "<skill name=\"review\" location=\"/home/ann/.pi/skills/review/SKILL.md\">\n\
+                 References are relative to /home/ann/.pi/skills/review.\n\nRead it.\n</skill>";
+    let file = "<file name=\"/home/ann/app.rs\">\nfn main() {}\n</file>";
+    for put_in in [skill, file] {
+        let line = json!({ "type": "message", "id": "a", "parentId": "b", "message":
+            { "role": "user", "content": [{ "type": "text", "text": format!("{put_in}\n\nthe login") }] } });
+        assert_eq!(conversation_text(&line), ("the login".to_owned(), put_in.to_owned()));
+    }
+}
+
+#[test]
 fn headers_of_sessions() {
     let mut question = claude("  Fix the login\nplease");
     question["cwd"] = json!("/home/ann/app");

@@ -49,7 +49,8 @@ pub struct SearchFilter {
     pub predicates: Vec<FieldPredicate>,
 }
 
-/// Lines of a file, or of a session, that are left out of an answer.
+/// Lines of a file, or of a session, that are left out of an answer. All lines of a session are those
+/// of each file that names it; some are those of its own transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExcludedLines {
     /// The path of the file or of a folder above it, or the id of the session.
@@ -61,6 +62,11 @@ pub struct ExcludedLines {
 }
 
 impl ExcludedLines {
+    /// Whether all lines are left out, whichever file they are in.
+    pub fn is_whole(&self) -> bool {
+        self.first == 1 && self.last >= i64::MAX as u64
+    }
+
     fn holds(&self, doc: &impl FilterFields) -> bool {
         (self.first..=self.last).contains(&doc.line())
             && (is_below(doc.path(), &self.of) || doc.session() == self.of)

@@ -8,6 +8,9 @@
 pub struct HarnessText {
     /// A text that begins with one of these is not the user's at all.
     pub beginnings: &'static [&'static str],
+    /// A text that begins with the first of these is the user's only behind the heading that is the
+    /// second.
+    pub prefaces: &'static [(&'static str, &'static str)],
     /// Elements of these names are not the user's where a text begins with them, one or several.
     pub leading: &'static [&'static str],
     /// Of these, between or behind leading ones, what is inside is the user's.
@@ -18,7 +21,8 @@ pub struct HarnessText {
 
 impl HarnessText {
     /// A host that writes none.
-    pub const NONE: Self = Self { beginnings: &[], leading: &[], arguments: &[], anywhere: &[] };
+    pub const NONE: Self =
+        Self { beginnings: &[], prefaces: &[], leading: &[], arguments: &[], anywhere: &[] };
 
     /// Visits the parts of a text in order, each with whether the user wrote it; white space
     /// around them is left out. A text that is all the user's stays as it is.
@@ -35,7 +39,10 @@ impl HarnessText {
                 visit(trim(part), is_conversation);
             }
         };
-        let mut rest = text;
+        let request = self.prefaces.iter().find_map(|preface| request_behind(text, *preface));
+        let (preface, rest) = text.split_at(request.unwrap_or(0));
+        visit_part(preface, false);
+        let mut rest = trim(rest);
         loop {
             if let Some(element) = Element::at(rest, self.leading) {
                 visit_part(element.whole, false);
@@ -71,6 +78,14 @@ impl HarnessText {
         self.split(body, &mut |_, is_conversation| found |= !is_conversation);
         found
     }
+}
+
+/// Where what the user asks begins, if a text has a preface before it.
+fn request_behind(text: &[u8], (beginning, heading): (&str, &str)) -> Option<usize> {
+    let mut headings = memchr::memmem::find_iter(text, heading);
+    let begins_line = |at: &usize| text[..*at].ends_with(b"\\n");
+    let at = headings.find(begins_line).filter(|_| text.starts_with(beginning.as_bytes()))?;
+    Some(at + heading.len())
 }
 
 /// An element `<name …>…</name>`.
@@ -121,6 +136,7 @@ mod tests {
 
     const RULES: HarnessText = HarnessText {
         beginnings: &["[Cut off"],
+        prefaces: &[("# Open files:", "## Asked:")],
         leading: &["name"],
         arguments: &["args"],
         anywhere: &["reminder"],
@@ -136,7 +152,7 @@ mod tests {
 
     #[test]
     fn parts_of_a_text() {
-        let cases: [(&str, &[(&str, bool)]); 9] = [
+        let cases: [(&str, &[(&str, bool)]); 12] = [
             ("as it is ", &[("as it is ", true)]),
             ("[Cut off by user]", &[("[Cut off by user]", false)]),
             ("a <name>b</name>", &[("a <name>b</name>", true)]),
@@ -147,6 +163,12 @@ mod tests {
                 "a\\n<reminder x=\\\"1\\\">b</reminder>\\nc",
                 &[("a", true), ("<reminder x=\"1\">b</reminder>", false), ("c", true)],
             ),
+            (
+                "# Open files:\\n- x ## Asked: not\\n## Asked:\\nwhy?",
+                &[("# Open files:\n- x ## Asked: not\n## Asked:", false), ("why?", true)],
+            ),
+            ("# Open files:\\n- x", &[("# Open files:\n- x", true)]),
+            ("so\\n## Asked:\\nwhy?", &[("so\n## Asked:\nwhy?", true)]),
             ("what is <reminder>?", &[("what is <reminder>?", true)]),
             (
                 "C:\\\\n<reminder>b</reminder>",
@@ -168,7 +190,7 @@ mod tests {
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "<name>", "</name>", "<args>", "</args>", "<reminder>", "</reminder>",
-                    "<", "\n", "\\", " ", "x", "é", "[Cut off",
+                    "<", "\n", "\\", " ", "x", "é", "[Cut off", "# Open files:", "## Asked:",
                 ]),
                 0..12,
             )

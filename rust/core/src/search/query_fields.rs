@@ -115,31 +115,69 @@ pub(super) fn field_named(name: &str) -> Option<Field> {
     if name == "name" { Some(Field::Speaker) } else { Field::named(name) }
 }
 
+/// Arguments of a search that are no fields of its filter.
+const ARGUMENT_NAMES: [&str; 5] = ["limit", "unit", "meaning", "archive", "project"];
+
 /// Returns the note about a word that was searched as text though it looks like a field, if it does.
 pub(super) fn note(word: &str) -> Option<String> {
-    let (name, value) = word.split_once(':')?;
-    let (minus, name) = name.strip_prefix('-').map_or((false, name), |name| (true, name));
+    let (written, value) = word.split_once(':')?;
+    let (minus, written) = written.strip_prefix('-').map_or((false, written), |name| (true, name));
+    let lower = written.to_ascii_lowercase();
+    let name = &*lower;
     let is_name = name.len() > 1 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let is_filter = FilterField::ALL.iter().any(|field| field.name() == name);
+    let is_field = is_filter || field_named(name).is_some();
+    let is_argument = filter::FIELD_NAMES.contains(&name) || ARGUMENT_NAMES.contains(&name);
     // neither `http://`, nor `std::io`, nor a time or the number of a port or a line
-    let is_value = value.starts_with(|c: char| c.is_alphabetic() || c == '"');
-    let is_argument =
-        filter::FIELD_NAMES.contains(&name) && value.starts_with(char::is_alphanumeric);
-    if !is_name || !is_value && !is_argument {
+    let is_value = value.starts_with(|c: char| c.is_alphabetic() || c == '"')
+        || is_argument && value.starts_with(char::is_alphanumeric);
+    // `Error:x` is a text
+    let is_meant = is_field || is_argument || written == name;
+    if !is_name || !is_value || !is_meant {
         return None;
     }
     let shown: String = word.chars().take(40).collect();
-    let is_filter = FilterField::ALL.iter().any(|field| field.name() == name);
-    Some(if minus {
-        format!("{shown} was searched as text: only words and \"phrases\" can be excluded")
+    let short: String = value.chars().take(20).collect();
+    let told = if minus {
+        "only words and \"phrases\" can be excluded".to_owned()
+    } else if is_field && written != name {
+        format!("fields are in lower case, as {name}:{short}")
     } else if is_argument || is_filter {
-        let value: String = value.chars().take(20).collect();
+        let place = if name == "project" { ", elsewhere as the prefix sessions/NAME" } else { "" };
         format!(
-            "{shown} was searched as text: {name} is an argument of the search, beside the query \
-             (on a command line --{name} {value})"
+            "{name} is an argument of the search, beside the query (on a command line \
+             --{name} {short}{place})"
         )
     } else {
         let fields = Field::ALL.map(Field::name).join(", ");
         let filters = FilterField::ALL.map(FilterField::name).join(", ");
-        format!("{shown} was searched as text: {name} is no field; there are {fields}, {filters}")
-    })
+        format!("{name} is no field; there are {fields}, {filters}")
+    };
+    Some(format!("{shown} was searched as text: {told}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_an_argument_or_in_capitals_is_told() {
+        for (word, told) in [
+            ("Role:user", "as role:user"),
+            ("SESSION:s1", "as session:s1"),
+            ("Title:kiwi", "as title:kiwi"),
+            ("limit:5", "--limit 5)"),
+            ("Limit:5", "--limit 5)"),
+            ("unit:turn", "--unit turn)"),
+            ("project:web", "--project web, elsewhere as the prefix sessions/NAME)"),
+            ("Since:2026", "--since 2026)"),
+            ("-limit:5", "can be excluded"),
+        ] {
+            let note = note(word).unwrap();
+            assert!(note.starts_with(word) && note.ends_with(told), "{note}");
+        }
+        for word in ["Error:kiwi", "C:kiwi", "Note:kiwi", "k:5", "at:5", "limit:", "http://a"] {
+            assert_eq!(note(word), None, "{word}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, Interrupt, Result};
 use crate::files::file_kind::FileKind;
 use crate::files::paths::is_below;
-use crate::filter::{ExcludedLines, SearchFilter};
+use crate::filter::{ExcludedLines, FieldPredicate, SearchFilter};
 use crate::messages::formats::{DESCRIBED_LINES, SessionRecord};
 use crate::messages::line_reader::lines;
 use crate::messages::message::{self, ParsedLine};
@@ -130,11 +130,22 @@ impl Store {
             }
             let of = |of: String| ExcludedLines { of, ..lines.clone() };
             match self.meaning(&lines.of, indexed, interrupt)? {
-                Meaning::Session(id, transcripts) => {
+                Meaning::Session(id, transcripts) if lines.is_whole() => {
                     let whole = transcripts.into_iter().filter(|one| one.is_whole);
                     filter.exclude.extend(whole.map(|one| of(one.path)));
                     filter.exclude.push(of(id));
                 }
+                // lines are counted in one file, which others of this id must not lose theirs by
+                Meaning::Session(id, transcripts) => match called(&transcripts, &id, true)? {
+                    None => filter.exclude.push(of(id)),
+                    Some(own) => {
+                        filter.exclude.retain(|one| *one != lines);
+                        match own.is_whole {
+                            true => filter.exclude.push(of(own.path.clone())),
+                            false => filter.predicates.push(outside(own.path.clone(), id, &lines)),
+                        }
+                    }
+                },
                 Meaning::Transcript(one) => filter.exclude.push(of(one.path)),
                 Meaning::Unknown(note) if may_be_typed(&lines.of) => notes.push(note),
                 Meaning::Unknown(_) => {}
@@ -233,6 +244,15 @@ fn unknown_role(catalog: &Catalog, role: &str) -> Option<String> {
     let there: Vec<&str> = usual.into_iter().filter(|role| is_known(role)).collect();
     (!is_known(role) && !usual.contains(&role) && !there.is_empty())
         .then(|| format!("no message has the role {role:?}; there are {}", there.join(", ")))
+}
+
+/// Returns the predicate that a document is not one of these lines of a session in a transcript, which
+/// may hold others.
+fn outside(path: String, session: String, lines: &ExcludedLines) -> FieldPredicate {
+    let range = lines.first..=lines.last;
+    FieldPredicate::new(move |doc| {
+        !range.contains(&doc.line()) || doc.path() != path || doc.session() != session
+    })
 }
 
 /// Refuses prefixes that leave nothing of a session.

@@ -163,9 +163,12 @@ pub fn day_in_words(ms: i64) -> String {
     format!("{year:04}-{month:02}-{day:02} {weekday} {}", MONTHS[month as usize - 1])
 }
 
-/// Returns a time as a host has written it, but a count from 1970 as a date and a time in UTC.
+/// Returns a time as a host has written it, but in the form of ISO 8601: a count from 1970 as a date and
+/// a time in UTC, a date and a time with a blank between them with a `T`.
 pub fn readable_time(written: String) -> String {
-    let Some(ms) = since_1970(&written) else { return written };
+    let Some(ms) = since_1970(&written) else {
+        return with_t(&written).unwrap_or(written);
+    };
     let (year, month, day) = civil_from_days(ms.div_euclid(86_400_000));
     let seconds = ms.div_euclid(1000).rem_euclid(86_400);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -174,6 +177,16 @@ pub fn readable_time(written: String) -> String {
         ms => format!(".{ms:03}"),
     };
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
+}
+
+/// `2026-07-13T13:40:49Z` of `2026-07-13 13:40:49Z`.
+fn with_t(written: &str) -> Option<String> {
+    let (day, clock) = written.split_once(' ')?;
+    let is_of = |text: &str, signs: &str| {
+        text.bytes().all(|byte| byte.is_ascii_digit() || signs.as_bytes().contains(&byte))
+    };
+    let is_iso = day.len() == 10 && is_of(day, "-") && is_of(clock, ":.+- Z");
+    (is_iso && parse_time(written).is_some()).then(|| format!("{day}T{}", clock.replace(' ', "")))
 }
 
 /// Year, month and day of the proleptic Gregorian calendar, the reverse of [`days_from_civil`].
@@ -241,6 +254,9 @@ mod tests {
             ("1769059034.5", "2026-01-22T05:17:14.500Z"),
             ("-100000000000", "1966-10-31T14:13:20Z"),
             ("2026-01-22T05:17:14Z", "2026-01-22T05:17:14Z"),
+            ("2026-01-22 05:17:14Z", "2026-01-22T05:17:14Z"),
+            ("2026-01-22 05:17 +02:00", "2026-01-22T05:17+02:00"),
+            ("2026-01-22 Thursday", "2026-01-22 Thursday"),
             ("2023", "2023"),
             ("yesterday", "yesterday"),
         ] {

@@ -24,17 +24,23 @@ pub(super) const HARNESS_TEXT: HarnessText = HarnessText {
         "Operation stopped by hook:",
         "Stop hook feedback:",
         "This session is being continued from a previous conversation",
+        "[SYSTEM NOTIFICATION",
     ],
+    prefaces: &[],
     leading: &[
+        // what another agent of a team, or another session, sent
+        "agent-message",
         "bash-input",
         "bash-stderr",
         "bash-stdout",
         "command-contents",
         "command-message",
         "command-name",
+        "cross-session-message",
         "local-command-caveat",
         "local-command-stderr",
         "local-command-stdout",
+        "teammate-message",
         "user-memory-input",
     ],
     arguments: &["command-args"],
@@ -97,7 +103,11 @@ impl TranscriptFormat for ClaudeCode {
     fn is_tool(&self, line: &Fields<'_>, role: &str) -> bool {
         // what the program answers in place of a model, such as an error of the service
         let is_synthetic = |inner: &Fields<'_>| inner.model == Some(b"\"<synthetic>\"");
-        line.is_tool_message(role) || line.inner.as_deref().is_some_and(is_synthetic)
+        // what an agent asks of its subagent
+        let is_asked_by_agent = role == "user" && line.is_sidechain == Some(b"true");
+        line.is_tool_message(role)
+            || is_asked_by_agent
+            || line.inner.as_deref().is_some_and(is_synthetic)
     }
 
     fn harness_text(&self, role: &str) -> &'static HarnessText {

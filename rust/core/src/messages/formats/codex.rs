@@ -12,17 +12,34 @@ use crate::messages::fields::{Fields, member, word};
 #[derive(Debug)]
 pub(super) struct Codex;
 
+/// The heading before what the user asks.
+const REQUEST: &str = "## My request for Codex:";
+
 /// What Codex writes as a user.
 const HARNESS_TEXT: HarnessText = HarnessText {
     beginnings: &["# AGENTS.md instructions for "],
+    // of its extensions for editors
+    prefaces: &[
+        ("# Context from my IDE setup:", REQUEST),
+        ("# Files mentioned by the user:", REQUEST),
+    ],
     leading: &[
         "additional_context",
+        "codex_internal_context",
         "collaboration_mode",
         "environment_context",
+        "goal_context",
+        "hook_prompt",
+        "model_switch",
         "permissions instructions",
+        "personality_spec",
+        "realtime_conversation",
+        "recommended_plugins",
         "skill",
+        "skill_instructions",
         "subagent_notification",
         "turn_aborted",
+        "user_action",
         "user_instructions",
         "user_shell_command",
     ],

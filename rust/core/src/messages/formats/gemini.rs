@@ -19,6 +19,7 @@ pub(super) struct Gemini;
 /// What Gemini CLI writes as a user; the text of hooks stands before and behind the prompt.
 const HARNESS_TEXT: HarnessText = HarnessText {
     beginnings: &[],
+    prefaces: &[],
     leading: &["session_context"],
     arguments: &[],
     anywhere: &["hook_context"],

@@ -2,8 +2,11 @@
 //!
 //! Source: `packages/coding-agent/docs/session-format.md` of badlogic/pi-mono (MIT).
 
-use super::{HostFolder, Record, SessionHeader, TranscriptFormat};
+use super::{HarnessText, HostFolder, Record, SessionHeader, TranscriptFormat};
 use crate::messages::fields::{Fields, member, word};
+
+/// What pi writes as a user: for `/skill:name`, with what the person typed behind it, and for `@file`.
+const HARNESS_TEXT: HarnessText = HarnessText { leading: &["file", "skill"], ..HarnessText::NONE };
 
 /// Session files of pi.
 #[derive(Debug)]
@@ -56,5 +59,9 @@ impl TranscriptFormat for Pi {
     fn is_tool(&self, line: &Fields<'_>, role: &str) -> bool {
         // what extensions and the shell put into the context
         line.is_tool_message(role) || matches!(role, "custom" | "hookMessage" | "bashExecution")
+    }
+
+    fn harness_text(&self, role: &str) -> &'static HarnessText {
+        if role == "user" { &HARNESS_TEXT } else { &HarnessText::NONE }
     }
 }

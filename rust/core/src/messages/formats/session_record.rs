@@ -93,7 +93,7 @@ impl SessionRecord {
         header.started = header.started.take().or_else(|| message.written_time());
         header.id = header.id.take().or_else(|| message.session());
         if header.title.is_none() && matches!(&*message.role(), "user" | "human") {
-            header.title = title_of_prompt(&message.conversation_text());
+            header.title = title_of_prompt(&message.text(header.parent.is_some()));
         }
         Some(())
     }

@@ -238,7 +238,9 @@ impl<'s> ImportSink<'s> {
             session.named = message.session();
         }
         if session.prompt.is_none() && message.role() == "user" {
-            session.prompt = title_of_prompt(&message.conversation_text());
+            // what an agent asks of its subagent is said by nobody, and titles it
+            let is_inner = session.header.parent.is_some();
+            session.prompt = title_of_prompt(&message.text(is_inner));
         }
     }
 }

@@ -2,16 +2,18 @@
 
 use std::ops::Range;
 
-use crate::messages::redaction::binding::{Binding, behind_name, binding};
+use crate::messages::redaction::binding::{Binding, behind_name, binding, paired, value_below};
+use crate::messages::redaction::extent::{
+    LONGEST_VALUE, Opening, length, length_with_signs, opening,
+};
 use crate::messages::redaction::plausibility::{
-    is_description, is_placeholder, is_sign, is_uuid, is_version, looks_random,
+    is_description, is_generated, is_hex_number, is_mixed, is_placeholder, is_rule, is_sign,
+    is_strong_phrase, is_uuid, is_version, looks_random,
 };
 use crate::messages::redaction::table::Table;
 
 /// The longest name, on each side of the word that tells it.
 const LONGEST_NAME: usize = 48;
-/// The longest value.
-const LONGEST_VALUE: usize = 512;
 
 /// A value and how it stands there.
 #[derive(Clone, Copy, Debug)]
@@ -45,25 +47,45 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     if is_pass && !is_listed(&bytes[..=start]) {
         return None;
     }
-    let (mut from, binding) =
-        binding(bytes, start, end, name.at).or_else(|| unbound_password(bytes, end, name.kind))?;
-    let opened = quote(bytes, from);
-    let close = opened.map(|(inside, close)| {
-        from = inside;
-        close
-    });
+    let is_password = name.kind == "password";
+    let (mut at, binding) = binding(bytes, start, end, name.at)
+        .or_else(|| if is_password { unbound_password(bytes, end) } else { None })
+        .or_else(|| Some((paired(bytes, end)?, Binding::Loose)).filter(|_| !is_password))?;
+    // a password is short, and so may be any word in the next line
+    if !is_password || bytes.get(at) == Some(&b'|') {
+        at = value_below(bytes, at).unwrap_or(at);
+    }
+    let (from, opened) = opening(bytes, at);
     let in_url = start > 0 && matches!(bytes[start - 1], b'?' | b'&' | b'#');
-    let end = from + length(&bytes[from..], close, in_url, binding)?;
+    let word = from + length(&bytes[from..], opened, in_url, binding)?;
+    let has_signs = is_password && opened == Opening::None && !in_url;
+    // in shells and files of settings a comma parts nothing
+    let is_setting = binding == Binding::Tight && is_option_or_variable(&bytes[start..end]);
+    let end = match has_signs {
+        true => from + length_with_signs(&bytes[from..], word - from, binding, is_setting),
+        false => word,
+    };
     let next = bytes.get(end);
     let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'#' | b'`'))
+        || next == Some(&b'"') && is_strong(&bytes[from..end])
         || is_comment(&bytes[end..]);
-    let quoted = close.is_some();
+    let quoted = opened != Opening::None;
     let value = Value { text: text.get(from..end)?, quoted, binding, ends_line };
     // a call, or the type of a variable
     let is_code = !quoted && [&b"("[..], b" = "].iter().any(|code| bytes[end..].starts_with(code));
     // `pass: 99.85%`
     let is_rate = is_pass && !value.text.bytes().any(|byte| byte.is_ascii_alphabetic());
     (!is_code && !is_rate && is_secret(table, value, name.kind)).then_some(from..end)
+}
+
+/// Whether a name is that of a variable of a shell, or of an option: `DB_PASSWORD`, `--password`.
+fn is_option_or_variable(name: &[u8]) -> bool {
+    name.starts_with(b"--") || !name.iter().any(u8::is_ascii_lowercase)
+}
+
+/// Whether a word can be no name: it has letters, digits and signs, or looks random.
+fn is_strong(word: &[u8]) -> bool {
+    is_mixed(word) && (word.iter().any(is_sign) || looks_random(word))
 }
 
 /// Whether only blanks or a comment follow in the line: `password: q7Rt2Lm9x  # of the database`.
@@ -85,35 +107,6 @@ fn is_listed(text: &[u8]) -> bool {
         [] | [.., b'\n' | b',' | b';' | b'/' | b'|'] | [.., b'\\', b'n']
     );
     listed && first.is_ascii_alphabetic()
-}
-
-/// How long the value is at the start of a text, before the mark that closes it or, without one,
-/// before what ends a word; `None` if it is too long.
-fn length(text: &[u8], close: Option<u8>, in_url: bool, binding: Binding) -> Option<usize> {
-    let ends = |byte: &u8| match close {
-        // a quotation mark of print, perhaps with a blank before it
-        Some(0x80..) => !byte.is_ascii() || byte.is_ascii_whitespace() || *byte == b'\\',
-        Some(close) => *byte == close || matches!(byte, b'\n' | b'\\'),
-        None => {
-            byte.is_ascii_whitespace()
-                || matches!(
-                    byte,
-                    b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'}' | b']' | b'<' | b'\\' | b'|'
-                )
-                // the first byte of Chinese, Japanese or Korean, or of their punctuation
-                || matches!(byte, 0xE3..=0xEF)
-                || *byte == b'&' && (in_url || binding == Binding::Tight)
-                || *byte == b'#' && in_url
-        }
-    };
-    let window = &text[..text.len().min(LONGEST_VALUE)];
-    let is_whole = close.is_none() && window.len() < LONGEST_VALUE;
-    let marked = memchr::memmem::find(window, "”".as_bytes()).filter(|_| close.is_none());
-    let end = window.iter().position(ends).into_iter().chain(marked).min();
-    let end = end.or(is_whole.then_some(window.len()))?;
-    let is_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b':');
-    let stops = window[..end].iter().rev().take_while(|byte| is_stop(byte)).count();
-    Some(if binding == Binding::Prose { end - stops } else { end })
 }
 
 /// Whether a whole string is the value of a JSON key with this name in it.
@@ -172,53 +165,36 @@ fn words(name: &str) -> Vec<String> {
 
 /// Where a password begins behind a name that ends at `end`, if nothing binds the two: it has
 /// letters, digits and signs, as nothing else in prose has. `log in as ann, password q7Rt!2Lm9`.
-fn unbound_password(text: &[u8], end: usize, kind: &str) -> Option<(usize, Binding)> {
+fn unbound_password(text: &[u8], end: usize) -> Option<(usize, Binding)> {
     let (closed, at) = behind_name(text, end);
-    let (from, close) = quote(text, at).map_or((at, None), |(from, close)| (from, Some(close)));
-    let word = &text[from..from + length(&text[from..], close, false, Binding::Prose)?];
+    let (from, opened) = opening(text, at);
+    let word = &text[from..from + length(&text[from..], opened, false, Binding::Prose)?];
     let has = |wanted: fn(&u8) -> bool| word.iter().any(wanted);
     let is_strong =
         word.len() >= 8 && has(is_sign) && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    (kind == "password" && at > closed && is_strong).then_some((at, Binding::Prose))
-}
-
-/// The quotation mark that opens at `at`: where the text within begins, and what closes it; of a mark
-/// of print, that is the first byte of what closes it.
-fn quote(text: &[u8], at: usize) -> Option<(usize, u8)> {
-    let rest = &text[at..];
-    let length = |marks: &[&str], text: &[u8]| {
-        marks.iter().find(|mark| text.starts_with(mark.as_bytes())).map(|mark| mark.len())
-    };
-    if let Some(mark) = length(&["“", "„", "‘", "«", "「"], rest) {
-        // in French a blank is within it
-        let blank = length(&[" ", "\u{a0}", "\u{202f}"], &rest[mark..]).unwrap_or(0);
-        return Some((at + mark + blank, 0xE2));
-    }
-    let skipped = rest
-        .iter()
-        .take(4)
-        .take_while(|byte| matches!(byte, b'\\' | b'b' | b'r' | b'u' | b'f'))
-        .count();
-    let mark = *rest.get(skipped)?;
-    matches!(mark, b'"' | b'\'' | b'`').then_some((at + skipped + 1, mark))
+    (at > closed && is_strong).then_some((at, Binding::Prose))
 }
 
 fn is_secret(table: &Table, value: Value<'_>, kind: &str) -> bool {
     let text = value.text;
     let lower = text.to_ascii_lowercase();
+    let closed = kind == "password" && (value.quoted || value.binding == Binding::Tight);
+    let is_phrase = closed && value.quoted && is_strong_phrase(text);
     let reference = text
         .starts_with(['$', '{', '<', '/', '~', '@', '*', '(', '[', '&', '.', '%', '-', '`'])
+            && !(closed && is_generated(text.as_bytes()))
         // what stands between two strings that are joined
         || text.starts_with('+') && text.ends_with(['+', ',', '('])
         // a URL, or a line of `/etc/passwd`
         || text.contains(":/")
         || text
             .bytes()
-            .any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control() || byte >= 0x80);
+            .any(|byte| byte.is_ascii_control() || byte >= 0x80 || byte == b' ' && !is_phrase);
     let made_up = table.placeholder_starts.iter().any(|word| lower.starts_with(word))
         || is_placeholder(table, text)
         || is_description(table, text)
         || is_version(text)
+        || is_rule(text)
         || is_uuid(text.trim_end_matches(':').as_bytes());
     if reference || made_up {
         return false;
@@ -266,7 +242,7 @@ fn is_key(value: Value<'_>) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.+/=~!@#$%^&*:?".contains(byte);
     bytes.len() >= least
         && bytes.iter().all(allowed)
-        && looks_random(bytes)
+        && (looks_random(bytes) || is_hex_number(bytes))
         && (value.quoted || !is_path(bytes))
 }
 

@@ -1,5 +1,7 @@
 //! Binding of a value to the name of a credential: signs, verbs and purposes between the two.
 
+use crate::messages::redaction::tokens::line_break;
+
 /// Verbs that bind a value to its name in prose, the longer of two first.
 const VERBS: [&str; 20] = [
     "is set to ",
@@ -80,6 +82,22 @@ pub(super) fn binding(
         }
         _ => None,
     }
+}
+
+/// Where the value begins that stands in the line below the name's, if one does: behind a `|` of
+/// YAML, or further in than the name.
+pub(super) fn value_below(text: &[u8], at: usize) -> Option<usize> {
+    let marked = at + text[at..].iter().take(2).take_while(|byte| b"|>-".contains(byte)).count();
+    let from = line_break(text, marked)?;
+    matches!(text[from - 1], b' ' | b'\t').then_some(from)
+}
+
+/// Where the value begins of a pair that a call or a list has: `("X-Api-Key", "…")`.
+pub(super) fn paired(text: &[u8], end: usize) -> Option<usize> {
+    let (closed, at) = behind_name(text, end);
+    let is_string = |at: usize| matches!(text.get(at), Some(b'"' | b'\'' | b'`' | b'\\'));
+    let from = at + 1 + blanks(text.get(at + 1..)?);
+    (closed > end && text[at] == b',' && is_string(closed - 1) && is_string(from)).then_some(from)
 }
 
 /// Where the marks end that close a name which ends at `end`, and the blanks behind them.

@@ -6,8 +6,9 @@
 
 use crate::error::{Error, Interrupt, Result};
 
-/// The table of trigrams has so many places, in bits: small enough for the first cache.
-const HASH_BITS: u32 = 15;
+/// The table of trigrams has so many places, in bits: sparse, so that few bytes of a text meet one that
+/// is taken; the places that a text asks for again and again stay in the first cache.
+const HASH_BITS: u32 = 16;
 /// Trigrams whose places are looked up before the first branch.
 const BLOCK: usize = 8;
 /// Bytes that are scanned between two looks at the interrupt.

@@ -10,6 +10,7 @@
 mod assignments;
 mod binding;
 mod decoded;
+mod extent;
 mod literals;
 mod placeholder;
 mod plausibility;

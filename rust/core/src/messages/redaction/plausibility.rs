@@ -53,6 +53,67 @@ pub(super) fn is_sign(byte: &u8) -> bool {
     matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'~')
 }
 
+/// Whether a text has letters and digits.
+pub(super) fn is_mixed(value: &[u8]) -> bool {
+    value.iter().any(u8::is_ascii_alphabetic) && value.iter().any(u8::is_ascii_digit)
+}
+
+/// Whether a value has small letters, capitals, digits and signs, as a program makes passwords; its
+/// first byte does not count, as that may say that the value stands elsewhere.
+pub(super) fn is_generated(value: &[u8]) -> bool {
+    let rest = value.get(1..).unwrap_or_default();
+    let has = |wanted: fn(&u8) -> bool| rest.iter().any(wanted);
+    // `$name` is a variable, `$2b$` begins a hash, `<name>` is to be replaced
+    let is_reference = match value {
+        [b'$', next, third, ..] => {
+            next.is_ascii_alphabetic() || b"_{(".contains(next) || b"$abxy".contains(third)
+        }
+        [b'<', .., last] => *last == b'>',
+        [b'{' | b'(' | b'[' | b'/', ..] => true,
+        _ => false,
+    };
+    value.len() >= 8
+        && !is_reference
+        && !rest.contains(&b'/')
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_digit)
+        && has(is_sign)
+}
+
+/// Whether a value with blanks is a password and no sentence: at least half of its words have
+/// letters with digits or signs among them.
+pub(super) fn is_strong_phrase(value: &str) -> bool {
+    let inner = |word: &str| word.trim_matches(|c: char| c.is_ascii_punctuation()).to_owned();
+    let is_strong = |word: &str| {
+        let word = inner(word).into_bytes();
+        word.iter().any(u8::is_ascii_alphabetic)
+            && word.iter().any(|byte| byte.is_ascii_digit() || is_sign(byte))
+    };
+    let (strong, all) = value
+        .split(' ')
+        .fold((0, 0), |(strong, all), word| (strong + usize::from(is_strong(word)), all + 1));
+    strong * 2 >= all && is_mixed(value.as_bytes()) && value.bytes().any(|byte| is_sign(&byte))
+}
+
+/// Whether a value says what values are allowed: `required|min:8`.
+pub(super) fn is_rule(value: &str) -> bool {
+    let is_part = |part: &str| {
+        let name = part.split(':').next().unwrap_or_default();
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    value.contains('|') && value.split('|').all(is_part)
+}
+
+/// Whether a value is a number of 128 bits or more in hexadecimal digits.
+pub(super) fn is_hex_number(value: &[u8]) -> bool {
+    value.len() >= 32
+        && value.len().is_multiple_of(8)
+        && value.iter().all(u8::is_ascii_hexdigit)
+        && is_mixed(value)
+        && is_random_body(value)
+}
+
 /// Whether a value of no known form looks random: it has digits, and kinds of characters alternate
 /// as they do not in words, names and slugs.
 pub(super) fn looks_random(value: &[u8]) -> bool {

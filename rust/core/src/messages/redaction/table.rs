@@ -46,6 +46,9 @@ const HIDING: [&str; 29] = [
     "\\ube44\\ubc00",
 ];
 
+/// What may stand between the two words of a name.
+const SEPARATORS: [&str; 4] = ["_", "-", "", " "];
+
 /// What a literal announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Announced {
@@ -192,20 +195,27 @@ impl Literals {
             let mut letters = word.chars();
             letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
         };
-        // all as long as the word is
-        let mut spellings = vec![word.to_owned(), word.to_uppercase(), capital(word)];
+        let upper = |word: &str| word.to_uppercase();
+        let mut spellings = vec![word.to_owned(), upper(word), capital(word)];
         if let Some((first, second)) = word.split_once('_').filter(|(first, _)| !first.is_empty()) {
-            // as people write it: `my API key is …`
-            let second = second.replace('_', " ");
-            let upper = first.to_ascii_uppercase();
-            let first = [first.to_owned(), capital(first), upper];
-            let second = [second.clone(), capital(&second), second.to_ascii_uppercase()];
-            let pairs = first.iter().flat_map(|one| second.iter().map(move |two| (one, two)));
-            spellings.extend(pairs.map(|(one, two)| format!("{one} {two}")));
+            // as headers, files of settings, code and people write it: `X-Api-Key`, `api key`
+            for sign in SEPARATORS {
+                let second = second.replace('_', sign);
+                let pairs = [
+                    (first.to_owned(), second.clone()),
+                    (first.to_owned(), capital(&second)),
+                    (capital(first), second.clone()),
+                    (capital(first), capital(&second)),
+                    (upper(first), second.clone()),
+                    (upper(first), capital(&second)),
+                    (upper(first), upper(&second)),
+                ];
+                spellings.extend(pairs.map(|(one, two)| format!("{one}{sign}{two}")));
+            }
         }
         for spelling in spellings {
             // what binds the value is no part of the name
-            let length = word.trim_end_matches([':', '=']).len();
+            let length = spelling.trim_end_matches([':', '=', '"', '\\']).len();
             self.add(&spelling, Announced::Name { kind, length });
         }
     }

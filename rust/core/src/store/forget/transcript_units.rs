@@ -103,10 +103,11 @@ pub(super) fn lines_with(
                 }
                 found.messages.extend(hash);
                 let said = message.text(false);
+                let text = if said.trim().is_empty() { message.tools() } else { said };
                 if matches!(&*message.role(), "user" | "human") {
-                    found.titles.extend(title_of_prompt(&said));
+                    found.titles.extend(title_of_prompt(&text));
                 }
-                if said.trim().is_empty() { message.tools() } else { said }
+                text
             }
             ParsedLine::Blank => return,
             _ if is_forgotten_record(line) => return,
