@@ -3,6 +3,7 @@
 use crate::catalog::{FileMeta, ReadProgress};
 use crate::files::file_kind::FileKind;
 use crate::messages::fields::trim;
+use crate::text::citation::cite_line;
 use crate::text::merge_markers;
 
 impl ReadProgress {
@@ -37,7 +38,8 @@ impl FileMeta {
     #[must_use]
     pub fn bad_lines_note(&self) -> Option<String> {
         let ReadProgress { merge_markers: markers, first_bad_line, .. } = self.progress;
-        let (count, place) = (self.bad_line_count(), format!("{}#L{first_bad_line}", self.path));
+        let count = self.bad_line_count();
+        let place = cite_line(&self.path, first_bad_line.into());
         (count > 0).then(|| match (self.kind, markers) {
             (FileKind::Transcript, 0) => format!(
                 "{place}: the first of {count} lines that are not valid JSON and not searched; \
