@@ -13,7 +13,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from commonplace.conflict.features import features, signs
-from commonplace.conflict.words import CHINESE
+from commonplace.letter_ranges import CHINESE
 
 
 class Model(NamedTuple):
