@@ -21,13 +21,13 @@ from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import InvalidArgument, NotFound, QueryError
 from commonplace.memories.forget_tool import ForgetTool
-from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
     Detail,
     parse_detail,
     render_detail,
     stem,
 )
+from commonplace.memories.overview_and_detail.last_turns import last_messages
 from commonplace.memories.overview_and_detail.search import (
     SOURCES,
     SearchOptions,

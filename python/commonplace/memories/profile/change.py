@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from commonplace.conflict import Verdict
-from commonplace.conflict.entries import (
+from commonplace.conflict.entry_comparison import (
     Compare,
     EntryVerdict,
     compare_entry,

@@ -6,7 +6,7 @@ import re
 from datetime import date, timedelta
 
 from commonplace.conflict import statement_and_source
-from commonplace.conflict.entries import parts
+from commonplace.conflict.entry_comparison import parts
 from commonplace.conflict.statements import statements
 from commonplace.extraction.relative_dates import NUMBER, counted
 from commonplace.memories.profile.named_days import (

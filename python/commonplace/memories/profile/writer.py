@@ -22,7 +22,7 @@ from commonplace.arguments import is_blank
 from commonplace.citation import cite, located
 from commonplace.conflict import Verdict, corrections
 from commonplace.conflict.conditions import ends_by_name
-from commonplace.conflict.entries import (
+from commonplace.conflict.entry_comparison import (
     Compare,
     EntryVerdict,
     compare_entry,
