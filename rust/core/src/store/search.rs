@@ -232,21 +232,10 @@ impl Store {
                 let Some(hit) = hit else { continue };
                 let hit = hit.read_in(languages[at]);
                 // a turn may be found by another message than is shown
-                let document = turn.map_or(scored.document, |turn| turn.shown);
-                let mut is_evident =
-                    catalog.is_verified(&hit.path) || reader.has_evidence(document, &hit, &terms);
-                if !is_evident && document != scored.document {
-                    let found_by = std::iter::once(scored.document);
-                    let among = terms.languages();
-                    let language = catalog.index.languages_of(found_by, among, interrupt)?[0];
-                    let hit = reader.hit(scored, &terms).map(|hit| hit.read_in(language));
-                    is_evident =
-                        hit.is_some_and(|hit| reader.has_evidence(scored.document, &hit, &terms));
-                }
-                let document = scored.document;
-                if !is_evident {
+                let shown = turn.map_or(scored.document, |turn| turn.shown);
+                if !reader.is_evident(&hit, shown, scored, &terms, interrupt)? {
                     doubted.insert(hit.path.clone());
-                    if !catalog.index.agrees_on(document, &found.concepts) {
+                    if !catalog.index.agrees_on(scored.document, &found.concepts) {
                         catalog.reject();
                     }
                 }
