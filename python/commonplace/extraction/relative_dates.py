@@ -1,4 +1,4 @@
-"""Dates that are said from the day of the message: "last month", "in june", 昨天, 去年."""
+"""Relative dates, counted from the day of the message: "last month", "in june", 昨天, 去年."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists in parts: a list goes on behind the last entry that was shown, which its address names."""
+"""Keyset pagination: the next part of a list begins behind the last entry, named in the address."""
 
 from __future__ import annotations
 
