@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from benches.extraction_quality import FOLDER, read
 from benches.profile_quality import MANY, START, WEEK, Clock, fresh_profile, holds, told_as_true
 from commonplace.conflict import compare
-from commonplace.conflict.entries import compare_entry, readings
+from commonplace.conflict.entry_comparison import compare_entry, readings
 from commonplace.extraction import extract, possible_change
 from commonplace.memories import Profile
 from commonplace.memories.profile.entries import Entry, parse

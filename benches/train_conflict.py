@@ -34,17 +34,12 @@ import numpy as np
 import commonplace.conflict
 from benches.extraction_quality import FOLDER, read
 from benches.logistic import SparseRows, fitted
-from commonplace.conflict import (
-    IMPROBABLE,
-    LONGEST,
-    UNDECIDED,
-    UNSAID,
-    by_rules,
-    may_conflict,
-)
+from commonplace.conflict import IMPROBABLE, LONGEST, UNDECIDED, UNSAID
 from commonplace.conflict.candidates import StatementIndex
+from commonplace.conflict.classifier import may_conflict
 from commonplace.conflict.conditions import says_change, tells_of_another_time
 from commonplace.conflict.features import features, signs
+from commonplace.conflict.rules import by_rules
 from commonplace.conflict.topics import with_relative
 
 if TYPE_CHECKING:

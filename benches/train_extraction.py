@@ -41,7 +41,8 @@ from commonplace.extraction.linear_model import (
     Likely,
     Weights,
 )
-from commonplace.extraction.rule_tables import CHINESE, load
+from commonplace.extraction.rule_tables import load
+from commonplace.letter_ranges import CHINESE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,8 @@ from benches.extraction_quality import answers, score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.conflict import by_rules, compare
+from commonplace.conflict import compare
+from commonplace.conflict.rules import by_rules
 from commonplace.conflict.tables import load
 
 VALUES = ["dark mode", "light mode", "tabs", "short answers", "long answers", "Postgres", "MySQL"]

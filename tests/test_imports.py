@@ -17,7 +17,17 @@ PACKAGE = Path(commonplace.__file__).parent
 # A module may import what stands in the rows above it, and nothing beside or below.
 ROWS = [
     {"_core", "errors", "locks", "typed_dict"},
-    {"arguments", "byte_sizes", "chat_spelling", "citation", "paths", "redaction", "timestamps"},
+    {
+        "arguments",
+        "byte_sizes",
+        "calendar_names",
+        "chat_spelling",
+        "citation",
+        "letter_ranges",
+        "paths",
+        "redaction",
+        "timestamps",
+    },
     {
         "embedded_text",
         "longmemeval",

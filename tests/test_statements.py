@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.conflict import compare
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.entries import compare_entry, is_better, is_paraphrase, readings
+from commonplace.conflict.entry_comparison import compare_entry, is_better, is_paraphrase, readings
 from commonplace.conflict.statements import statements, without
 
 FACTS = [

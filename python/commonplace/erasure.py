@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from commonplace.citation import is_citation, located
 from commonplace.embedded_text import digest
 from commonplace.errors import Conflict, InvalidArgument, QueryError
 from commonplace.search_filter import given_filter
@@ -176,13 +177,9 @@ class Erasure(Sessions):
 
     def _meant(self, given: Sequence[str]) -> tuple[list[str], list[tuple[str, int, int]]]:
         """Return the texts and the lines that a caller means."""
-        # a command starts without it
-        from commonplace.citation import CITED, located  # noqa: PLC0415
-
         texts, lines = [], []
         for one in given:
-            cited = CITED.fullmatch(one)
-            path, first, last = located(self._with_path(one)) if cited else (one, None, None)
+            path, first, last = located(self._with_path(one) if is_citation(one) else one)
             if first is not None and last is not None:
                 lines.append((self.relative(path), first, last))
             elif len(one.strip().encode(errors="replace")) < SHORTEST:

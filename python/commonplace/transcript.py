@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from commonplace import _core
 from commonplace._core import Imported, Message, Written
+from commonplace.citation import cite
 from commonplace.errors import Conflict, EncodingError, InvalidArgument
 
 Value = TypeVar("Value")
@@ -209,7 +210,7 @@ class Transcript:
             except orjson.JSONDecodeError:
                 record = None
             if not isinstance(record, dict):
-                raise Conflict(f"{self.path}#L{message.line} was rewritten meanwhile")
+                raise Conflict(f"{cite(self.path, message.line)} was rewritten meanwhile")
             found.append(record)
         return found
 

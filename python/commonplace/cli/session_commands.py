@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from commonplace.citation import located
 from commonplace.cli import options
 from commonplace.cli.output import (
     FOUND,
@@ -76,7 +77,6 @@ def show(
     """
     from itertools import chain
 
-    from commonplace.citation import located
     from commonplace.cli.printer import counted
     from commonplace.cli.session_view import copied, numbered, turn_of
 

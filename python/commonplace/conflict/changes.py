@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from commonplace.conflict.tables import load
 from commonplace.conflict.words import (
-    CHINESE,
     DATES,
     KINDS,
     cached,
@@ -25,6 +24,7 @@ from commonplace.conflict.words import (
     places,
     scalar,
 )
+from commonplace.letter_ranges import CHINESE
 
 CLAUSE = re.compile(r"[,;，；。] ?|\. | - | – | because ")
 LIST = re.compile(r" and | or |、|和|以及| / ")

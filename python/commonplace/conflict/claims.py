@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from commonplace.conflict.states import readings
 from commonplace.conflict.tables import load
-from commonplace.conflict.words import CHINESE, DATES, DENIALS, SCALAR, SELF, cached, stem
+from commonplace.conflict.words import DATES, DENIALS, SCALAR, SELF, cached, stem
+from commonplace.letter_ranges import CHINESE
 
 SCOPE = re.compile(
     r"\b(?:in|for|at|on|when|whenever|during|while|with|under|inside|within|after|before|if)\b"

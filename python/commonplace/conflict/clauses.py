@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from commonplace.conflict.tables import load
-from commonplace.conflict.words import CHINESE
+from commonplace.letter_ranges import CHINESE
 
 _VERB = (
     r"(?:am|is|are|was|were|has|have|had|lives?|works?|prefers?|likes?|loves?|hates?|dislikes?"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commonplace.conflict.entries import EntryVerdict
+from commonplace.conflict.entry_comparison import EntryVerdict
 
 # Of all odds, those of no entry among them; from this share on the likeliest entry ends
 SHARE = 0.25
@@ -28,7 +28,7 @@ def surely_untrue(verdicts: Sequence[EntryVerdict]) -> list[bool]:
         One answer for each entry, in their order.
 
     >>> from commonplace.conflict import compare
-    >>> from commonplace.conflict.entries import compare_entry
+    >>> from commonplace.conflict.entry_comparison import compare_entry
     >>> said = "gave the cat away"
     >>> old = ["User has a cat", "User has a dog"]
     >>> surely_untrue([compare_entry(one, said, compare) for one in old])

@@ -18,7 +18,8 @@ from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import PatternTable
 from commonplace.conflict.sequences import ngrams
 from commonplace.conflict.tables import read_table
-from commonplace.conflict.words import CHINESE, DENIALS, cached, content, light_removed, plain
+from commonplace.conflict.words import DENIALS, cached, content, light_removed, plain
+from commonplace.letter_ranges import CHINESE
 
 CLAUSE = re.compile(
     r"[,;:，；。：!！?？…(（)）]|\.(?=\s|$)|\s[-–—]\s| (?:so|but|and|because|since) "

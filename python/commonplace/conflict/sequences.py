@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from commonplace.conflict.words import CHINESE, cached, short_stem
+from commonplace.conflict.words import cached, short_stem
+from commonplace.letter_ranges import CHINESE
 
 SAME, NUMBER, LATIN = "S", "N", "W"
 # Most tokens of an n-gram

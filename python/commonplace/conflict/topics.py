@@ -17,7 +17,8 @@ from commonplace.conflict.literal_filter import LiteralFilter
 from commonplace.conflict.states import OTHER, group_of
 from commonplace.conflict.tables import load as conflict_tables
 from commonplace.conflict.tables import read_table
-from commonplace.conflict.words import CHINESE, cached, content, plain
+from commonplace.conflict.words import cached, content, plain
+from commonplace.letter_ranges import CHINESE
 
 RELATIVE = (
     r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|mother|mom|mum|father"

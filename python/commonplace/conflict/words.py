@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from commonplace.calendar_names import MONTHS
 from commonplace.chat_spelling import expanded
 from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import LiteralFilter
 from commonplace.conflict.tables import load
+from commonplace.letter_ranges import CHINESE
 
-CHINESE = re.compile(r"[\u3400-\u9fff]")
 MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+|[`*_\"“”「」]")
 # A row of a table with two cells, with or without its outer bars
 ROW = re.compile(r"^\|?\s*([^|:：]{1,30}?)\s*\|\s*([^|]+?)\s*\|?$")
@@ -83,17 +84,17 @@ APART = re.compile(
     r"|冬天|家里|公司|单位"
     r"|前端|后端|内网|外网|主库|从库|手机|电脑"
 )
-MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+MONTH = "|".join(MONTHS)
 SCALAR = re.compile(
     r"\d|^(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
-    rf"|^(?:{MONTHS})\b"
+    rf"|^(?:{MONTH})\b"
     r"|周[一二三四五六日末天]|[一二三四五六七八九十]+[点月号日]"
 )
 # What was said when has no say in what is so
 SEASONS = "spring|summer|autumn|fall|winter|year|month|week|quarter"
 DATES = re.compile(
     r"\b(?:since |in |on |as of |after )?(?:last |this |next )?"
-    rf"(?:{MONTHS}|(?:in|since) (?:19|20)\d\d)\b(?! \d)"
+    rf"(?:{MONTH}|(?:in|since) (?:19|20)\d\d)\b(?! \d)"
     rf"|\b(?:since |in |as of |after )?(?:last|this|the) (?:{SEASONS})\b"
     rf"|\b(?:a|two|three|some) (?:{SEASONS})s? ago\b"
 )

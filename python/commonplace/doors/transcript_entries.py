@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from commonplace.citation import cite
 from commonplace.errors import Conflict, FormatError, NotFound
 from commonplace.locks import Lock
 
@@ -124,5 +125,5 @@ def parsed(text: str, path: str) -> list[Any]:
             try:
                 found.append(json.loads(line))
             except ValueError as error:
-                raise FormatError(f"{path}#L{number} is no JSON: {error}") from None
+                raise FormatError(f"{cite(path, number)} is no JSON: {error}") from None
     return found

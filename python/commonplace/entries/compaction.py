@@ -18,6 +18,7 @@ from pathlib import Path
 import orjson
 
 from commonplace._core import Written
+from commonplace.citation import cite
 from commonplace.entries.blocks import Block, copy_of, parse, preamble
 from commonplace.errors import CompactionFailed, Conflict, InvalidArgument, NotFound
 from commonplace.store import Store
@@ -208,7 +209,7 @@ def _cited(note: str, target: str) -> dict[tuple[str, str, bytes], list[str]]:
     """Return the citations of the blocks in an archive note, by what they say."""
     cited: dict[tuple[str, str, bytes], list[str]] = {}
     for block in parse(note):
-        cited.setdefault(_key(block), []).append(f"{target}#L{block.line}")
+        cited.setdefault(_key(block), []).append(cite(target, block.line))
     return cited
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NotRequired, cast
 
 from commonplace._core import Forgotten, Passage
-from commonplace.citation import CITED, located
+from commonplace.citation import cite, is_citation, located
 from commonplace.errors import NotFound, QueryError, Refused
 from commonplace.store import Store
 from commonplace.typed_dict import TypedDict
@@ -104,7 +104,7 @@ def forget(
         if not token:
             answer["token"] = found.token
         return answer
-    if not CITED.fullmatch(what.strip()):
+    if not is_citation(what.strip()):
         hits = store.search(what, SIMILAR, prefix=prefixes)
         answer["similar"] = [f"{short(hit.citation)}: {hit.snippet:.{SHOWN}}" for hit in hits]
     return answer
@@ -119,14 +119,14 @@ def forgotten(
 ) -> Forgotten:
     """Show or erase as `forget` does, and return all passages as a whole."""
     meant = what.strip()
-    if CITED.fullmatch(meant):
+    if is_citation(meant):
         path, first, last = located(meant)
         path = store.spelled(full(path))
         if not any(_is_below(path, prefix) for prefix in prefixes):
             raise Refused(f"{meant!r:.200} is not of this memory; `forget` takes its own citations")
         if store.version(path) is None:
             raise NotFound(f"there is no {meant!r:.200}; without a token `forget` shows where")
-        meant = f"{path}#L{first}-L{last}"
+        meant = cite(path, first, last)
     return store.forget(meant, dry_run=not token, token=token or None, prefix=prefixes)
 
 
@@ -145,7 +145,7 @@ def files_named(store: Store, what: str, prefixes: Sequence[str] = ("",)) -> lis
     ['facts/my-dog.md']
     """
     text = _letters(what)
-    if not text or CITED.fullmatch(what.strip()):
+    if not text or is_citation(what.strip()):
         return []
     paths = dict.fromkeys(entry.path for prefix in prefixes for entry in store.list(prefix))
     return [path for path in paths if text in _letters(path)]

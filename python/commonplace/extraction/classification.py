@@ -11,8 +11,9 @@ from commonplace.chat_spelling import expanded
 from commonplace.extraction.abstention import cues
 from commonplace.extraction.personal_numbers import holds_personal_number
 from commonplace.extraction.relative_dates import dated
-from commonplace.extraction.rule_tables import CHINESE, Kind, Rule, clause_of, matching_rules
+from commonplace.extraction.rule_tables import Kind, Rule, clause_of, matching_rules
 from commonplace.extraction.third_person import LEAD_ZH, corrects_by_name, statement
+from commonplace.letter_ranges import CHINESE
 
 # Rules look at one short sentence; a bound on its length bounds the time of every pattern.
 LONGEST = 400

@@ -32,7 +32,8 @@ from commonplace.extraction.classification import (
     stands_alone,
 )
 from commonplace.extraction.linear_model import Likely, likely
-from commonplace.extraction.rule_tables import CHINESE, read_table
+from commonplace.extraction.rule_tables import read_table
+from commonplace.letter_ranges import CHINESE
 
 # Nothing overrules these.
 FINAL = frozenset(

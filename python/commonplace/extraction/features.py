@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
-from commonplace.extraction.rule_tables import CHINESE, read_table
+from commonplace.extraction.rule_tables import read_table
+from commonplace.letter_ranges import CHINESE
 
 TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[\u3400-\u9fff]|\d+|[^\w\s]")
 # A full stop says how somebody writes, not what

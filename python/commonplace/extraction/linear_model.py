@@ -14,7 +14,8 @@ from math import sqrt
 from typing import NamedTuple, get_args
 
 from commonplace.extraction.features import features
-from commonplace.extraction.rule_tables import CHINESE, Kind
+from commonplace.extraction.rule_tables import Kind
+from commonplace.letter_ranges import CHINESE
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # One letter a weight; this one is zero, and so many steps are one.

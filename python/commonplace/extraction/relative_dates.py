@@ -1,4 +1,4 @@
-"""Dates that are said from the day of the message: "last month", "in june", 昨天, 去年."""
+"""Relative dates, counted from the day of the message: "last month", "in june", 昨天, 去年."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
-CHINESE = re.compile(r"[\u3400-\u9fff]")
-MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august"]
-MONTHS += ["september", "october", "november", "december"]
-DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+from commonplace.calendar_names import MONTHS, WEEKDAYS, WEEKDAYS_ZH
+from commonplace.letter_ranges import CHINESE
+
 COUNTS = {
     name: number
     for number, names in enumerate(
@@ -46,7 +45,7 @@ def _weekday(day: date, number: int) -> str:
 
 def _of_last_week(day: date, name: str) -> str:
     """Return the day of that Chinese name in the week before that of a day."""
-    number = 6 if name == "天" else "一二三四五六日".index(name)
+    number = 6 if name == "天" else WEEKDAYS_ZH.index(name)
     return (day - timedelta(day.weekday() + 7 - number)).isoformat()
 
 
@@ -91,8 +90,8 @@ FORMS: list[tuple[re.Pattern[str], Said]] = [
             lambda found, day: _month(day, MONTHS.index(found["month"].casefold()) + 1),
         ),
         (
-            rf"\b(?:on|last|since) (?P<day>{'|'.join(DAYS)})\b",
-            lambda found, day: _weekday(day, DAYS.index(found["day"].casefold())),
+            rf"\b(?:on|last|since) (?P<day>{'|'.join(WEEKDAYS)})\b",
+            lambda found, day: _weekday(day, WEEKDAYS.index(found["day"].casefold())),
         ),
         (
             rf"\b(?:about )?{NUMBER} weeks? ago\b",

@@ -9,10 +9,11 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal, NamedTuple
 
+from commonplace.letter_ranges import CHINESE
+
 Kind = Literal["preference", "habit", "correction", "identity", "decision", "lesson"]
 # An assistant speaks of the user's memory only where it states what both know.
 ASSISTANTS = frozenset({"decision", "lesson"})
-CHINESE = re.compile(r"[\u3400-\u9fff]")
 CLAUSE = re.compile(r"[,;，；—–]| and | but | so ")
 
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from commonplace.chat_spelling import expanded
 from commonplace.extraction.relative_dates import spoken_time
-from commonplace.extraction.rule_tables import CHINESE, read_table
+from commonplace.extraction.rule_tables import read_table
+from commonplace.letter_ranges import CHINESE
 from commonplace.protocols import ChatModel, Turn
 
 # Characters of a statement

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from commonplace.entries.summaries import COMMENT
+from commonplace.letter_ranges import UNSPACED
 from commonplace.recall.hybrid_hits import HybridHit
 
-# Scripts without spaces between words: their terms are pairs of characters
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+# Of scripts without spaces between words the terms are pairs of characters
 RUN = re.compile(rf"([{UNSPACED}]+)|[^\W_{UNSPACED}]+")
 
 

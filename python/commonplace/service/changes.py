@@ -1,4 +1,4 @@
-"""Changes of files and their way into the index: noted first, indexed by threads, waited for."""
+"""Changes of files, noted first and then indexed by threads; callers may wait for that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log of what is not indexed yet: files are the truth, and this says which the index lags behind.
+"""Log of the files that are not indexed yet: the index lags behind these.
 
 An entry is written before a file is changed and goes when the index has the change. A crash in
 between leaves it, and whoever reads the log next indexes the file.

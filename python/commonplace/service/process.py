@@ -1,4 +1,4 @@
-"""One process of the service: stores, engine, the way into the index, tokens, limits, metrics."""
+"""One process of the service: stores, engine, indexing, tokens, limits, metrics."""
 
 from __future__ import annotations
 

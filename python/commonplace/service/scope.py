@@ -1,7 +1,7 @@
-"""The one place where a tenant is put into calls of the engine.
+"""Tenant of a call of the engine: its id, routing, field, filter and alias, from one place.
 
-Id, routing, tenant field, filter and alias are set here together and nowhere else. The alias of a
-tenant has a filter and a routing of its own in the engine, which hold if those sent here do not.
+They are set here together and nowhere else. The alias of a tenant has a filter and a routing of its
+own in the engine, which hold if those sent here do not.
 """
 
 from __future__ import annotations

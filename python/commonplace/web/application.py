@@ -1,4 +1,4 @@
-"""ASGI application of the web page: its screens, templates and static files behind the guard."""
+"""ASGI application of the web page: request checks, then screens, templates and static files."""
 
 from __future__ import annotations
 

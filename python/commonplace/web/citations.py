@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.citation import CITED, located
+from commonplace.citation import located
 from commonplace.errors import QueryError
 from commonplace.web.addresses import file_address
 
@@ -14,7 +14,7 @@ def citation_address(citation: str) -> str:
     ('/note/facts/user.md#L3', '/session/s/messages.jsonl?start=7#L7')
     """
     try:
-        path, first, _ = located(citation) if CITED.fullmatch(citation) else (citation, None, None)
+        path, first, _ = located(citation)
     except QueryError:
         path, first = citation.rpartition("#")[0], None
     if first is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from commonplace.citation import cite
 from commonplace.errors import InvalidArgument, NotFound
 from commonplace.web.markdown import rendered
 from commonplace.web.page import Page, page_route, whole_number
@@ -89,7 +90,7 @@ def whole_message(page: Page) -> Response:
         raise NotFound(str(error)) from None
     found = page.store.transcript(path).messages(line, 1)
     if not found or found[0].line != line:
-        raise NotFound(f"there is no message at {path}#L{line}")
+        raise NotFound(f"there is no message at {cite(path, line)}")
     message = found[0]
     text = "\n\n".join(filter(None, [message.text, message.tools]))[:LONGEST_WHOLE]
     return page.render("message.html", message=message, path=path, text=text)

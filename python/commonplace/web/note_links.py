@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from commonplace._core import front_matter
-from commonplace.citation import CITED, located
+from commonplace.citation import is_citation, located
 from commonplace.errors import CommonplaceError, NotFound
 from commonplace.web.markdown import WIKILINK
 
@@ -144,7 +144,7 @@ class LinkTable:
                 several links there is one.
         """
         name = stem(path.rpartition("/")[2])
-        begins, line, _ = located(after) if CITED.fullmatch(after) else ("", 0, 0)
+        begins, line, _ = located(after) if is_citation(after) else ("", 0, 0)
         sources = self._by_stem.get(name, [])
         for source in sources[bisect_left(sources, begins) :]:
             last = line or 0 if source == begins else 0

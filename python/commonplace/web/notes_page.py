@@ -10,6 +10,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import MarkdownLexer
 
+from commonplace.citation import cite
 from commonplace.errors import NotFound
 from commonplace.web import history_page, note_edit_page
 from commonplace.web.chips import chips
@@ -114,7 +115,7 @@ def note(page: Page) -> Response:
 
 def _place(found: tuple[str, Link]) -> str:
     """Return the citation of a link."""
-    return f"{found[0]}#L{found[1].line}"
+    return cite(found[0], found[1].line)
 
 
 def trail(path: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Lists in parts: a list goes on behind the last entry that was shown, which its address names."""
+"""Keyset pagination: the next part of a list begins behind the last entry, named in the address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from commonplace.citation import CITED, located
+from commonplace.citation import is_citation, located
 
 if TYPE_CHECKING:
     from commonplace.web.page import Page
@@ -89,7 +89,7 @@ def after(
     2
     """
     places = {cite(one): at for at, one in enumerate(found, 1)}
-    if citation in places or not CITED.fullmatch(citation):
+    if citation in places or not is_citation(citation):
         return places.get(citation, 0)
     path, line, _ = located(citation)
     lines = [(at, located(one)[1] or 0) for one, at in places.items() if located(one)[0] == path]

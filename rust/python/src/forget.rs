@@ -2,6 +2,7 @@
 
 use commonplace_core::store::forget;
 use commonplace_core::store::retain::{self, RetainRules};
+use commonplace_core::text::citation::cite;
 use pyo3::prelude::*;
 
 use crate::from_python::{Count, Timestamp};
@@ -21,10 +22,7 @@ pub struct Passage {
 impl Passage {
     #[getter]
     fn citation(&self) -> String {
-        match self.first == self.last {
-            true => format!("{}#L{}", self.path, self.first),
-            false => format!("{}#L{}-L{}", self.path, self.first, self.last),
-        }
+        cite(&self.path, self.first, self.last)
     }
 
     fn __repr__(&self) -> String {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use commonplace_core::grep::{self, GrepOptions};
 use commonplace_core::store::Store;
 use commonplace_core::store::grep::{GrepFiles, GrepSummary};
+use commonplace_core::text::citation::cite_line;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -43,7 +44,7 @@ fn neighbours(all: Vec<grep::Context>) -> Vec<(u64, Option<String>, String)> {
 impl Match {
     fn new(path: &str, found: grep::Match) -> Self {
         Self {
-            citation: format!("{path}#L{}", found.line),
+            citation: cite_line(path, found.line),
             path: path.to_owned(),
             line: found.line,
             offset: found.offset,

@@ -14,7 +14,7 @@ from hypothesis.stateful import invariant, rule
 
 import commonplace
 from commonplace.conflict import compare
-from commonplace.conflict.entries import compare_entry
+from commonplace.conflict.entry_comparison import compare_entry
 from commonplace.errors import EncodingError, FormatError, Refused
 from commonplace.memories.profile import Profile
 from commonplace.memories.profile.categories import heading, key_of

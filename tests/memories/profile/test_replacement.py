@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import commonplace
 from commonplace.conflict import compare
-from commonplace.conflict.entries import readings
+from commonplace.conflict.entry_comparison import readings
 from commonplace.memories.profile import Profile
 from commonplace.store import Store
 from tests.doubles import Clock

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from msgspec import Meta
 
 from commonplace._core import SearchFilter
-from commonplace.citation import located
+from commonplace.citation import cite, located
 from commonplace.entries.forgetting import ForgetAnswer as Forgetting
 from commonplace.entries.forgetting import forget
 from commonplace.errors import NotFound, ToolError
@@ -323,7 +323,7 @@ class MemoryTools:
         found = self.store.transcript(path).messages(first, end - first + 1)
         wanted = [message for message in found if message.line < end][: end - first]
         if not wanted:
-            raise ToolError(f"read: there is no message at or behind {path}#L{first}")
+            raise ToolError(f"read: there is no message at or behind {cite(path, first)}")
         parts = [(part[0].line, _as_text(part)) for part in _without_tools(wanted)]
         # the one behind, for a line may be no message
         lines = [line for line, _ in parts] + [one.line for one in found[len(wanted) :][:1]]

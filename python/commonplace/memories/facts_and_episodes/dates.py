@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from datetime import date
 
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+from commonplace.calendar_names import MONTHS
+
+_MONTHS = [name[:3] for name in MONTHS]
 _MONTH = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _BEFORE = r"[\[(【（]?(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,? )?"

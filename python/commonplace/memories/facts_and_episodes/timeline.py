@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from commonplace.citation import cite
 from commonplace.entries.blocks import parse
 from commonplace.errors import NotFound
 from commonplace.memories.facts_and_episodes.entries import day_of
@@ -69,5 +70,5 @@ def episodes(store: Store, month: Month) -> Iterator[Episode]:
             continue
         for block in parse(note):
             source = note[block.start : block.end]
-            citation = f"{path}#L{block.line}"
+            citation = cite(path, block.line)
             yield Episode(block.title, block.text, day_of(source), citation, path in month.archived)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from commonplace._core import Hit, Written
+from commonplace.citation import cite
 from commonplace.entries import blocks
 from commonplace.entries.blocks import Block
 from commonplace.entries.compaction import archive_blocks, replace_blocks
@@ -54,7 +55,7 @@ class StoredEntry(NamedTuple):
     @property
     def citation(self) -> str:
         """Where it lies: `episodes/2026-02.md#L3`."""
-        return f"{self.path}#L{self.block.line}"
+        return cite(self.path, self.block.line)
 
 
 class LayerNotes:

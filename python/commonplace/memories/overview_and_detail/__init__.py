@@ -16,17 +16,18 @@ from types import FunctionType, MethodType
 from typing import Any, Literal
 
 from commonplace.arguments import at_least, checks_arguments, has_text
+from commonplace.citation import cite, located
 from commonplace.entries.compaction import compaction_lock
 from commonplace.entries.forgetting import ForgetAnswer, forget
 from commonplace.errors import InvalidArgument, NotFound, QueryError
 from commonplace.memories.forget_tool import ForgetTool
-from commonplace.memories.overview_and_detail.conversation import last_messages
 from commonplace.memories.overview_and_detail.detail import (
     Detail,
     parse_detail,
     render_detail,
     stem,
 )
+from commonplace.memories.overview_and_detail.last_turns import last_messages
 from commonplace.memories.overview_and_detail.search import (
     SOURCES,
     SearchOptions,
@@ -43,8 +44,6 @@ from commonplace.store import Store
 from commonplace.tools import VersionedText, tool
 
 Level = Literal["status", "branch", "commit", "log", "metadata"]
-
-_CITATION = re.compile(r"(?P<path>.+)#L(?P<line>[0-9]{1,12})")
 
 
 @memory_system("overview_and_detail")
@@ -171,11 +170,11 @@ class OverviewAndDetail(Session, ForgetTool):
             NotFound: There is no such line.
             QueryError: It is no citation of a session.
         """
-        found = _CITATION.fullmatch(citation.strip())
-        if not found:
+        name, line, last = located(citation.strip())
+        if line is None or line != last:
             raise QueryError(f"a citation is like detail/auth.md#L10, not {citation!r:.80}")
         revision = self.store.revision()
-        path, line = self._path(found["path"]), int(found["line"])
+        path = self._path(name)
         if path.endswith(".jsonl"):
             with self._named(citation):
                 messages = self.store.transcript(path).messages(line, 1)
@@ -185,10 +184,10 @@ class OverviewAndDetail(Session, ForgetTool):
             return _bounded(f"{messages[0].role}: {chr(10).join(parts)}", limit, start)
         with self._named(citation):
             lines = self.store.read(path).split("\n")
-        if not 0 < line <= len(lines):
+        if line > len(lines):
             raise NotFound(f"{path} has {len(lines)} lines, so there is no {citation}")
         text = _bounded("\n".join(lines[line - 1 :]), limit, start)
-        return self._versioned(text, [found["path"]], revision)
+        return self._versioned(text, [name], revision)
 
     # Notes
 
@@ -340,7 +339,7 @@ class OverviewAndDetail(Session, ForgetTool):
         end = min(int(until), end) if until else end
         messages = last_messages(self.messages, limit, end=end)
         lines = [
-            f"{one.role}: {shorten(one.text or one.tools)} (messages.jsonl#L{one.line})"
+            f"{one.role}: {shorten(one.text or one.tools)} ({cite('messages.jsonl', one.line)})"
             for one in messages
         ]
         if messages and messages[0].line > 1:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commonplace._core import Hit, Match, meta_comment
+from commonplace.citation import cite
 from commonplace.errors import QueryError
 from commonplace.recall import HybridHit
 from commonplace.recall.matching_lines import check_context, find_text
@@ -171,7 +172,7 @@ def _grep(
                     None if path == "messages.jsonl" else path,
                     match.line,
                     shorten(match.snippet),
-                    f"{path}#L{match.line}",
+                    cite(path, match.line),
                     match.role,
                     tuple(_line(*around) for around in [*match.before, *match.after]),
                 )
@@ -274,7 +275,7 @@ def _result(
         None if path == "messages.jsonl" else path,
         line,
         shorten(text),
-        f"{path}#L{line}",
+        cite(path, line),
         "tool" if hit.source == "tool" else hit.role,
         _around(store, hit, context),
     )

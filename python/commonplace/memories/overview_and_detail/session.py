@@ -24,13 +24,13 @@ from commonplace.entries.blocks import parse
 from commonplace.entries.compaction import compaction_lock
 from commonplace.errors import InvalidArgument, NotFound
 from commonplace.memories.overview_and_detail.branches import Branches
-from commonplace.memories.overview_and_detail.conversation import (
+from commonplace.memories.overview_and_detail.folder import WORKING_MEMORY, session_folder
+from commonplace.memories.overview_and_detail.last_turns import (
     chat_messages,
     last_line,
     last_turns,
     turns,
 )
-from commonplace.memories.overview_and_detail.folder import WORKING_MEMORY, session_folder
 from commonplace.memories.overview_and_detail.turn_summaries import TurnSummaries
 from commonplace.protocols import ChatModel
 from commonplace.records import receipt

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from commonplace._core import Message
+from commonplace.citation import cite
 from commonplace.entries.summaries import INSTRUCTION, first_sentence, summarise
 from commonplace.errors import CompactionFailed, Conflict
 from commonplace.memories.overview_and_detail.detail import parse_detail, render_detail
@@ -66,10 +67,7 @@ class TurnSummaries:
         # a log may hold what was written into it by hand, or kept
         text, counts = self._store.redact(text)
         date = self._now()[:10]
-        content = (
-            f"# Summary of {date}\n\n{text}\n\n"
-            f"Made of messages.jsonl#L{first} to messages.jsonl#L{last}.\n"
-        )
+        content = f"# Summary of {date}\n\n{text}\n\nMade of {_cite(first)} to {_cite(last)}.\n"
         folder = self._folder()
         while True:
             taken = {entry.path.rpartition("/")[2] for entry in self._store.list(folder)}
@@ -108,13 +106,17 @@ def _summary(turns: Sequence[list[Message]], model: ChatModel | None, limit: int
         return "- nothing was said, only tools were at work"
 
 
+def _cite(line: int) -> str:
+    return cite("messages.jsonl", line)
+
+
 def _outline(turn: Sequence[Message]) -> str:
     """Return one line for a turn: where it stands, what was asked, what was said at last."""
     with_text = [message for message in turn if message.text]
     asked = first_sentence(with_text[0].text, 90) if with_text else "only tools were at work"
     answers = [message.text for message in with_text[1:] if message.role == "assistant"]
     answer = f" → {first_sentence(answers[-1], 70)}" if answers else ""
-    return f"{asked}{answer} (messages.jsonl#L{turn[0].line})"
+    return f"{asked}{answer} ({_cite(turn[0].line)})"
 
 
 def _turn_text(turn: Sequence[Message]) -> str:
@@ -122,7 +124,6 @@ def _turn_text(turn: Sequence[Message]) -> str:
     with_text = [message for message in turn if message.text]
     each = _BATCH_CHARACTERS // max(len(with_text), 1)
     lines = (
-        f"{message.role} (messages.jsonl#L{message.line}): {message.text[:each]}"
-        for message in with_text
+        f"{message.role} ({_cite(message.line)}): {message.text[:each]}" for message in with_text
     )
     return "\n".join(lines)

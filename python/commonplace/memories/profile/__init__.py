@@ -32,7 +32,7 @@ from commonplace.extraction import extract, possible_change
 from commonplace.memories.forget_tool import ForgetTool
 from commonplace.memories.profile import injector
 from commonplace.memories.profile.categories import heading
-from commonplace.memories.profile.conversation import (
+from commonplace.memories.profile.flush_input import (
     last_time,
     requests_to_forget,
     roles_and_texts,

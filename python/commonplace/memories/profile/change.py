@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from commonplace.conflict import Verdict
-from commonplace.conflict.entries import (
+from commonplace.conflict.entry_choice import surely_untrue
+from commonplace.conflict.entry_comparison import (
     UNCERTAIN,
     Compare,
     EntryVerdict,
@@ -21,7 +22,6 @@ from commonplace.conflict.entries import (
     is_paraphrase,
     readings,
 )
-from commonplace.conflict.entry_choice import surely_untrue
 from commonplace.conflict.statements import Statement, statements
 from commonplace.errors import FormatError
 from commonplace.extraction.relative_dates import day_of_change

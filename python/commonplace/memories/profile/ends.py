@@ -6,13 +6,13 @@ import re
 from datetime import date, timedelta
 
 from commonplace.conflict import statement_and_source
-from commonplace.conflict.entries import parts
+from commonplace.conflict.entry_comparison import parts
 from commonplace.conflict.statements import statements
 from commonplace.extraction.relative_dates import NUMBER, counted
 from commonplace.memories.profile.named_days import (
     NAMED,
     NAMED_ZH,
-    WEEKDAYS,
+    WEEKDAY,
     end_of_span,
     named,
     named_zh,
@@ -76,7 +76,7 @@ _SPANS_ZH = {"周": "week", "期": "week", "月": "month", "年": "year", "天":
 _GOES_ON_ZH = re.compile(r"出差|休假|请假|度假|值班|上[早中晚夜白]班|不在|在|要|打算|计划|准备|得")
 # What recurs, or was so once, has no end to come.
 _RECURS = re.compile(
-    rf"\b{WEEKDAYS}s? (?:through|till|until)\b|\b(?:every|each|daily"
+    rf"\b{WEEKDAY}s? (?:through|till|until)\b|\b(?:every|each|daily"
     r"|weekly|usually|always|normally)\b|(?:周|星期)[一二三四五六日天]到|从.{1,6}到|每|平时|通常",
     re.IGNORECASE,
 )

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, zip_longest
 
 from commonplace.conflict.candidates import keys_of
-from commonplace.conflict.entries import readings
+from commonplace.conflict.entry_comparison import readings
 from commonplace.conflict.features import load
 from commonplace.entries.injection import Injection, Piece, pack
 from commonplace.memories.profile.categories import key_of

@@ -6,10 +6,9 @@ import calendar
 import re
 from datetime import date, timedelta
 
-DAYS = [name.casefold() for name in calendar.day_name]
-MONTHS = [name.casefold() for name in calendar.month_name[1:]]
+from commonplace.calendar_names import MONTHS, WEEKDAYS, WEEKDAYS_ZH
+
 _FEASTS = {"christmas": (12, 25), "new year": (1, 1)}
-_DAYS_ZH = "一二三四五六日"
 _SPANS_ZH = {"周": "week", "星期": "week", "月": "month", "年": "year"}
 _SOON = {"today": 0, "tomorrow": 1, "day after tomorrow": 2}
 _SOON_ZH = {
@@ -22,7 +21,7 @@ _SOON_ZH = {
     "大后天": 3,
 }
 
-WEEKDAYS = f"(?:{'|'.join(DAYS)}|mon|tues?|wed|thu(?:rs)?|fri|sat)"
+WEEKDAY = f"(?:{'|'.join(WEEKDAYS)}|mon|tues?|wed|thu(?:rs)?|fri|sat)"
 _MONTH = f"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\\.?"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _YEAR = r"(?:,? (?P<year>\d{4}))?"
@@ -34,7 +33,7 @@ _BEHIND_DAY = (
 # A number behind it that is no day is an hour
 NAMED = re.compile(
     r"(?:the )?(?P<end>end of (?:the )?)?(?P<which>this |next )?"
-    rf"(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<soon>{'|'.join(_SOON)})|(?P<weekday>{WEEKDAYS})"
+    rf"(?:(?P<iso>\d{{4}}-\d\d-\d\d)|(?P<soon>{'|'.join(_SOON)})|(?P<weekday>{WEEKDAY})"
     r"|(?P<span>weekend|week|month|year)"
     rf"|(?P<day>{_ORDINAL}|\d{{1,2}})(?: of)? (?P<month>{_MONTH}){_YEAR}"
     rf"|(?P<mid>mid[- ])?(?P<month2>{_MONTH})"
@@ -67,7 +66,7 @@ def named(found: re.Match[str], today: date) -> date:
     if found["soon"]:
         return today + timedelta(days=_SOON[found["soon"].casefold()])
     if weekday := found["weekday"]:
-        number = next(at for at, name in enumerate(DAYS) if name.startswith(weekday.casefold()))
+        number = next(at for at, name in enumerate(WEEKDAYS) if name.startswith(weekday.casefold()))
         return _weekday(number, today, next_week=is_next)
     if span := found["span"]:
         return end_of_span(span.casefold(), today, later=is_next)
@@ -102,7 +101,7 @@ def named_zh(found: re.Match[str], today: date) -> date:
     if soon := found["soon"]:
         return today + timedelta(days=_SOON_ZH[soon])
     if weekday := found["weekday"]:
-        number = _DAYS_ZH.index({"天": "日", "末": "日"}.get(weekday, weekday))
+        number = WEEKDAYS_ZH.index({"天": "日", "末": "日"}.get(weekday, weekday))
         return _weekday(number, today, next_week=is_next)
     if following := found["following"]:
         return end_of_span(_SPANS_ZH.get(following[-1], "week"), today, later=True)
@@ -133,7 +132,7 @@ def _number(said: str) -> int:
     if digits := re.match(r"\d+", said):
         return int(digits[0])
     tens, ten, ones = said.rpartition("十")
-    units = _DAYS_ZH[:6] + "七八九"
+    units = "一二三四五六七八九"
     if any(part and (len(part) > 1 or part not in units) for part in (tens, ones)):
         raise ValueError(said)
     return (units.index(tens) + 1 if tens else bool(ten)) * 10 * bool(ten) + (

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.entries import compared
+from commonplace.conflict.entry_comparison import compared
 from commonplace.memories.profile.entries import Entry, parse
 
 

@@ -1,9 +1,9 @@
-"""Pages of a profile: MEMORY.md, and the files on which it goes on when it is full.
+"""Pages of a profile: MEMORY.md, and the files that continue it when it is full.
 
 `MEMORY.md` is rewritten by each change, so it stays small: when it grows beyond 32 KB, the older
-half of each category moves to `memory/{category}.md`, which goes on in `memory/{category}-2.md`.
-A page is written and read back before anything is taken out of MEMORY.md: an entry may for a
-moment be in both, and is never in neither.
+half of each category moves to `memory/{category}.md`, and then to `memory/{category}-2.md`. A page
+is written and read back before anything is taken out of MEMORY.md: an entry may for a moment be in
+both, and is never in neither.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from datetime import date
 from itertools import islice
 
 from commonplace._core import Hit
+from commonplace.citation import cite
 from commonplace.conflict.features import attributes
 from commonplace.memories.profile.categories import key_of
 from commonplace.memories.profile.entries import Entry, is_by_item, parse
@@ -279,7 +280,7 @@ def _year_of(query: str, today: date) -> int | None:
 
 def profile_entry(path: str, entry: Entry) -> ProfileEntry:
     """Return an entry with the citation that it has in its file."""
-    citation = f"{path}#L{entry.line}"
+    citation = cite(path, entry.line)
     return ProfileEntry(entry.text, entry.category, citation, entry.since, entry.until, entry.by)
 
 

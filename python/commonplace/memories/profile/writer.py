@@ -18,10 +18,10 @@ from typing import Any
 from commonplace import conflict
 from commonplace._core import Written
 from commonplace.arguments import is_blank
-from commonplace.citation import located
+from commonplace.citation import cite, located
 from commonplace.conflict import Verdict, corrections
 from commonplace.conflict.conditions import ends_by_name
-from commonplace.conflict.entries import (
+from commonplace.conflict.entry_comparison import (
     Compare,
     EntryVerdict,
     compare_entry,
@@ -179,7 +179,7 @@ class Writer:
             written = self._store.write(path, text, expected_version=expected_version)
         if day := self._days.of(found[0].text):
             self._days.note(content, day)
-        return _receipt(written, found[0].category, f"{path}#L{first}")
+        return _receipt(written, found[0].category, cite(path, first))
 
     def ends(self, content: str) -> bool:
         """Return whether a text surely makes something untrue that the profile tells.
@@ -228,10 +228,10 @@ class Writer:
         try:
             for path, one in self._pages.all():
                 if one.key == mine and not one.mark.is_past(change.today):
-                    return f"{path}#L{one.line}"
+                    return cite(path, one.line)
                 # in a line with others below it
                 if one.key[0] == mine[0] and change.content.strip() in one.text:
-                    holding = holding or f"{path}#L{one.line}"
+                    holding = holding or cite(path, one.line)
         except CommonplaceError as error:
             notes.append(f"it is written, but its line could not be read: {error}")
         # somebody else may have changed it since
@@ -262,7 +262,7 @@ class Writer:
             note = f"{path} says this already; it is noted now that the owner said it"
         elif normalized(entry.text) != normalized(content):
             note += f", in other words: {entry.text!r:.200}"
-        stored = _receipt(written, entry.category, f"{path}#L{entry.line}")
+        stored = _receipt(written, entry.category, cite(path, entry.line))
         return {**stored, "added": False, "replaced": [], "notes": [note]}
 
     def _near(self, content: str) -> list[tuple[str, Entry]]:
@@ -325,7 +325,7 @@ def _old_entries(
         {
             "text": text,
             "category": old.category,
-            "citation": f"{path}#L{old.line}",
+            "citation": cite(path, old.line),
             "version": written.previous,
             "reason": verdict.reason,
         }

@@ -4,6 +4,7 @@ use crate::catalog::{FileMeta, ReadProgress};
 use crate::files::file_kind::FileKind;
 use crate::messages::fields::trim;
 use crate::messages::message::ParsedLine;
+use crate::text::citation::cite_line;
 use crate::text::merge_markers;
 
 impl ReadProgress {
@@ -52,7 +53,7 @@ impl ReadProgress {
     /// Returns where the first of these is in a file and what to do, if there are any.
     pub(crate) fn bad_lines_note(&self, path: &str, kind: FileKind) -> Option<String> {
         let Self { merge_markers: markers, first_bad_line, .. } = self;
-        let (count, place) = (self.bad_line_count(kind), format!("{path}#L{first_bad_line}"));
+        let (count, place) = (self.bad_line_count(kind), cite_line(path, (*first_bad_line).into()));
         (count > 0).then(|| match (kind, markers) {
             (FileKind::Transcript, 0) => format!(
                 "{place}: the first of {count} lines that are not valid JSON and not searched; \

@@ -184,7 +184,6 @@ impl FileReader<'_> {
 
     /// Reads the messages of some lines; what follows them in the file, which has so many bytes,
     /// is context.
-    // longer than 60 lines: the steps share what is known of the last message
     fn transcript(
         &mut self,
         file: &File,
@@ -230,23 +229,7 @@ impl FileReader<'_> {
             done => done?,
         }
         if reading.cut.is_none() && span.end < size {
-            let found = AtomicBool::new(false);
-            let stop = || found.load(Ordering::Relaxed) || interrupt();
-            let ahead =
-                lines(file, path, span.end..size, longest, &stop, &mut |start, bytes, whole| {
-                    if whole && !found.load(Ordering::Relaxed) {
-                        let kind = messages.line(start, 0, bytes, &mut |d| self.emit(&d, reading));
-                        found.store(kind == ParsedLine::Message(true), Ordering::Relaxed);
-                    }
-                });
-            match ahead {
-                Err(Error::Interrupted) if found.load(Ordering::Relaxed) => {}
-                ahead => ahead?,
-            }
-            if found.into_inner() {
-                // the next part has it
-                messages.forget_last();
-            }
+            self.read_context(file, path, span.end..size, &mut messages, reading)?;
         }
         match reading.cut {
             None => messages.finish(&mut |input| self.emit(&input, reading)),
@@ -256,6 +239,35 @@ impl FileReader<'_> {
         progress.tail = tail(file, path, progress.offset)?;
         reading.progress = progress;
         reading.summary = session.to_text();
+        Ok(())
+    }
+
+    /// Reads on until the first message with text, which is context of the last one: it belongs to
+    /// the next part.
+    fn read_context(
+        &mut self,
+        file: &File,
+        path: &str,
+        span: Range<u64>,
+        messages: &mut MessageInputs,
+        reading: &mut ReadResult,
+    ) -> Result<()> {
+        let (found, interrupt) = (AtomicBool::new(false), self.interrupt);
+        let stop = || found.load(Ordering::Relaxed) || interrupt();
+        let longest = self.limit.longest_line(LONGEST_LINE);
+        let done = lines(file, path, span, longest, &stop, &mut |start, bytes, whole| {
+            if whole && !found.load(Ordering::Relaxed) {
+                let kind = messages.line(start, 0, bytes, &mut |d| self.emit(&d, reading));
+                found.store(kind == ParsedLine::Message(true), Ordering::Relaxed);
+            }
+        });
+        match done {
+            Err(Error::Interrupted) if found.load(Ordering::Relaxed) => {}
+            done => done?,
+        }
+        if found.into_inner() {
+            messages.forget_last();
+        }
         Ok(())
     }
 

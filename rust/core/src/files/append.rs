@@ -121,17 +121,10 @@ impl Files {
             let Some(file) = open(target)? else {
                 expected.check(path, None)?;
                 check_end(path, end, 0)?;
-                let text = [bytes, line_end(bytes)].concat();
-                match self.publish(guard, target, None, &text) {
+                match self.make(guard, target, bytes) {
                     // somebody else has made it
                     Err(Error::Conflict { .. }) if expected == Expected::Any => continue,
-                    made => {
-                        let (path, version) = (path.to_owned(), Some(made?.version));
-                        let span = Some(0..text.len() as u64);
-                        let (created, quarantined) = (true, None);
-                        let done = Appended { path, span, version, created, quarantined };
-                        return Ok((None, done));
-                    }
+                    made => return Ok((None, made?)),
                 }
             };
             match expected {
@@ -170,6 +163,14 @@ impl Files {
             expected: "a file that is not being replaced".into(),
             found,
         })
+    }
+
+    /// Makes the file, with a line end behind the text where it has none.
+    fn make(&self, guard: &LockGuard<'_>, target: &PathHandle, bytes: &[u8]) -> Result<Appended> {
+        let text = [bytes, line_end(bytes)].concat();
+        let version = Some(self.publish(guard, target, None, &text)?.version);
+        let (path, span) = (target.path.to_string(), Some(0..text.len() as u64));
+        Ok(Appended { path, span, version, created: true, quarantined: None })
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::files::file_kind::FileKind;
 use crate::files::paths;
+use crate::text::time::is_day;
 
 /// Names that other agents load as instructions, in the form [`paths::fold`] gives.
 /// A memory that can write them can give orders.
@@ -110,24 +111,15 @@ fn is_undated(path: &str) -> bool {
 }
 
 fn is_date(stem: &str) -> bool {
-    let part = |range, low: u32| {
+    let part = |range| {
         let text: &str = stem.get(range)?;
-        let number = text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()))?;
-        (number >= low).then_some(number)
+        text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()))
     };
-    let (Some(year), Some(month), Some(day)) = (part(0..4, 0), part(5..7, 1), part(8..10, 1))
-    else {
+    let (Some(year), Some(month), Some(day)) = (part(0..4), part(5..7), part(8..10)) else {
         return false;
     };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => 0,
-    };
-    stem.len() == 10 && stem.as_bytes()[4] == b'-' && stem.as_bytes()[7] == b'-' && day <= days
+    let has_dashes = stem.as_bytes()[4] == b'-' && stem.as_bytes()[7] == b'-';
+    stem.len() == 10 && has_dashes && is_day(year, month, day)
 }
 
 #[cfg(test)]

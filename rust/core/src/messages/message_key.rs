@@ -1,4 +1,4 @@
-//! Message key: by what a message that hosts copied into another file is known.
+//! Message key: what identifies a message that a host has copied into another file.
 //!
 //! Hosts copy messages when a session is resumed, forked or compacted. Copies have the id of the
 //! first and say the same; the session in them may be another. A message that has grown has the id

@@ -16,7 +16,7 @@ use crate::search::result::SearchResult;
 use crate::search::scoring::QueryScorer;
 use crate::search::search;
 use crate::search::shares::{ANOTHER_SPEAKER, Shares};
-use crate::search::turn_rescore::OTHER;
+use crate::search::turn_rescore::{OTHER, ScoredTurn};
 use crate::search::turns::{Turn, TurnFinder, Unit};
 
 /// Returns how the score of the turn of a message, or of a section of a note, comes about in a search
@@ -63,6 +63,18 @@ pub fn explain_turn(
         return Ok(explanation);
     };
     scorer.dampen();
+    let mut explanation = explain_parts(&scorer, &turn);
+    let is_it = |found: &Option<Turn>| found.as_ref().is_some_and(|it| it.first == turn.turn.first);
+    let place = found.turns.iter().take(window).position(is_it);
+    match place.and_then(|at| found.ranked.get(at)) {
+        Some(rescored) => explanation.rescore(rescored.score, scorer.shares_of_turn(&turn.turn)),
+        None => put_behind(&mut explanation),
+    }
+    Ok(explanation)
+}
+
+/// Returns how the score of a turn is made of those of its prompt and its reply.
+fn explain_parts(scorer: &QueryScorer<'_>, turn: &ScoredTurn) -> Explanation {
     let mut lines = format!(
         "{:.4} = the higher score of prompt and reply, and {OTHER} of the lower one; weights of \
          words to the power of 3/4\n",
@@ -81,7 +93,7 @@ pub fn explain_turn(
         };
         let mut alone = scorer.explain(message);
         scorer.add_presence(message, &mut alone);
-        let line = catalog.docs[message as usize].line;
+        let line = scorer.catalog.docs[message as usize].line;
         let of_words = alone.score;
         let _ = writeln!(lines, "{weighted:.4} = {what}, line {line}: {of_words:.4} of its words");
         if scorer.is_of_other_speaker(message) {
@@ -94,13 +106,5 @@ pub fn explain_turn(
             WordScore { score, ..word }
         }));
     }
-    let score = turn.score;
-    let mut explanation = Explanation { score, words, text: lines, ..Explanation::default() };
-    let is_it = |found: &Option<Turn>| found.as_ref().is_some_and(|it| it.first == turn.turn.first);
-    let place = found.turns.iter().take(window).position(is_it);
-    match place.and_then(|at| found.ranked.get(at)) {
-        Some(rescored) => explanation.rescore(rescored.score, scorer.shares_of_turn(&turn.turn)),
-        None => put_behind(&mut explanation),
-    }
-    Ok(explanation)
+    Explanation { score: turn.score, words, text: lines, ..Explanation::default() }
 }

@@ -5,10 +5,12 @@
 //! that is no evidence, its whole file is compared with the index, once.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::catalog::{Catalog, DocMeta};
 use crate::error::{Interrupt, Result};
 use crate::files::platform::FileExt as _;
+use crate::index::topk::collector::Scored;
 use crate::messages::message::{self, Message, ParsedLine};
 use crate::store::Store;
 use crate::store::document_reader::DocumentReader;
@@ -21,8 +23,32 @@ use crate::text::time::day_in_words;
 const BEFORE: u64 = 1 << 20;
 
 impl DocumentReader<'_> {
+    /// Returns whether a hit is what the index says of it: its file was compared with the index, or
+    /// its text shows it, or the text of the document that it was found by.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::error::Error::Interrupted).
+    pub(super) fn is_evident(
+        &mut self,
+        hit: &Hit,
+        shown: u32,
+        found_by: &Scored,
+        terms: &Arc<SnippetTerms>,
+        interrupt: Interrupt<'_>,
+    ) -> Result<bool> {
+        let is_evident =
+            self.catalog.is_verified(&hit.path) || self.has_evidence(shown, hit, terms);
+        if is_evident || shown == found_by.document {
+            return Ok(is_evident);
+        }
+        let (document, among) = (std::iter::once(found_by.document), terms.languages());
+        let language = self.catalog.index.languages_of(document, among, interrupt)?[0];
+        let hit = self.hit(found_by, terms).map(|hit| hit.read_in(language));
+        Ok(hit.is_some_and(|hit| self.has_evidence(found_by.document, &hit, terms)))
+    }
+
     /// Returns whether a hit is what the index says of it, as far as that is seen at once.
-    pub(super) fn has_evidence(&mut self, document: u32, hit: &Hit, terms: &SnippetTerms) -> bool {
+    fn has_evidence(&mut self, document: u32, hit: &Hit, terms: &SnippetTerms) -> bool {
         let doc = self.catalog.docs[document as usize];
         self.has_place(document, &doc, hit) && self.holds_any(&doc, hit, terms)
     }

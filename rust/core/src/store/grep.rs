@@ -15,6 +15,7 @@ use crate::grep::{GrepOptions, MAX_BAD_LINES, MAX_BATCH, Match, Report, Scan, Se
 use crate::parallel::ordered_map;
 use crate::store::Store;
 use crate::store::grep_small_files::{FileMatches, FileOutcome, begin, search_small};
+use crate::text::citation::cite_line;
 
 /// So many files are handed out before their results are given.
 const MAX_READY_FILES: usize = 256;
@@ -291,7 +292,7 @@ impl GrepFiles {
         self.summary.bytes += report.bytes;
         self.summary.bad_lines += report.bad_lines;
         let room = MAX_BAD_LINES.saturating_sub(self.summary.first_bad_lines.len());
-        let bad = report.first_bad_lines.iter().take(room).map(|line| format!("{path}#L{line}"));
+        let bad = report.first_bad_lines.iter().take(room).map(|line| cite_line(path, *line));
         self.summary.first_bad_lines.extend(bad);
         if report.torn_tail {
             self.summary.notes.push(format!("{path}: the last line is torn"));

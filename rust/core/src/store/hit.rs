@@ -10,6 +10,7 @@ use crate::files::file_kind::FileKind;
 use crate::filter::FilterFields;
 use crate::messages::message::Message;
 use crate::store::Freshness;
+use crate::text::citation::{cite, cite_line};
 use crate::text::encoding::line_of;
 use crate::text::language::readings::LanguageId;
 use crate::text::metadata::after_meta_comment;
@@ -213,10 +214,8 @@ impl Hit {
                 }
             };
             let citation = match self.turn {
-                Some(_) if self.first_line < self.end_line => {
-                    format!("{}#L{}-L{}", self.path, self.first_line, self.end_line)
-                }
-                _ => format!("{}#L{line}", self.path),
+                Some(_) => cite(&self.path, self.first_line, self.end_line),
+                None => cite_line(&self.path, line),
             };
             let (snippet, highlights) = (found.text + &note, found.highlights);
             Passage { line, citation, snippet, highlights }

@@ -16,6 +16,7 @@ use crate::search::{Wanted, collection_stats, explain, explain_turn, search};
 use crate::store::document_reader::{DocumentReader, MAX_ATTEMPTS};
 use crate::store::hit::{ENDED, Hits};
 use crate::store::{Freshness, IndexState, Store};
+use crate::text::citation::{cite_line, cites_range, parse_citation};
 use crate::text::validity::{Statement, today};
 
 /// Files that are not indexed as they should be, of which an answer says why.
@@ -231,21 +232,10 @@ impl Store {
                 let Some(hit) = hit else { continue };
                 let hit = hit.read_in(languages[at]);
                 // a turn may be found by another message than is shown
-                let document = turn.map_or(scored.document, |turn| turn.shown);
-                let mut is_evident =
-                    catalog.is_verified(&hit.path) || reader.has_evidence(document, &hit, &terms);
-                if !is_evident && document != scored.document {
-                    let found_by = std::iter::once(scored.document);
-                    let among = terms.languages();
-                    let language = catalog.index.languages_of(found_by, among, interrupt)?[0];
-                    let hit = reader.hit(scored, &terms).map(|hit| hit.read_in(language));
-                    is_evident =
-                        hit.is_some_and(|hit| reader.has_evidence(scored.document, &hit, &terms));
-                }
-                let document = scored.document;
-                if !is_evident {
+                let shown = turn.map_or(scored.document, |turn| turn.shown);
+                if !reader.is_evident(&hit, shown, scored, &terms, interrupt)? {
                     doubted.insert(hit.path.clone());
-                    if !catalog.index.agrees_on(document, &found.concepts) {
+                    if !catalog.index.agrees_on(scored.document, &found.concepts) {
                         catalog.reject();
                     }
                 }
@@ -300,7 +290,7 @@ impl Store {
         let mut reader = DocumentReader::new(self, catalog, &mut changed);
         let mut words = |document| reader.text(document).map(|(text, _)| text);
         let expander = &self.expanders[0];
-        let is_range = citation.rsplit_once('#').is_some_and(|(_, place)| place.contains('-'));
+        let is_range = cites_range(citation);
         let by_turn = if is_note { unit == Unit::Turn } else { is_range };
         let explain = if by_turn { explain_turn } else { explain };
         let mut explained = explain(catalog, expander, &query, document, &mut words, interrupt)?;
@@ -313,7 +303,7 @@ impl Store {
         let cited = if is_range && !is_note {
             citation.replacen(cited_path, path, 1)
         } else {
-            format!("{path}#L{line}")
+            cite_line(path, u64::from(line))
         };
         if catalog.is_damaged() {
             drop(state);
@@ -323,19 +313,4 @@ impl Store {
         let text = format!("{cited} scores {:.4}\n{}", explained.score, explained.text);
         Ok(Explanation { citation: cited, text, ..explained })
     }
-}
-
-/// Splits `path#L12` (also `#L12-L20`); without a line it is line 1.
-///
-/// # Errors
-/// [`Error::Query`] when what follows `#` is no line.
-pub fn parse_citation(citation: &str) -> Result<(&str, u64)> {
-    let Some((path, place)) = citation.rsplit_once('#') else { return Ok((citation, 1)) };
-    let first = place.split('-').next().unwrap_or(place);
-    let line = first.strip_prefix('L').and_then(|digits| digits.parse().ok());
-    line.map(|line| (path, line)).ok_or_else(|| Error::Query {
-        query: citation.to_owned(),
-        code: "citation",
-        why: "a citation reads like notes/a.md#L10".to_owned(),
-    })
 }

@@ -1,9 +1,9 @@
 //! Fast reader of plain Markdown blocks, by how their lines begin.
 //!
 //! Most of a note is paragraphs, tables, headings of plain words, fenced code and tags, one behind
-//! the other, and of these only the borders matter: a parser that also looks at all that is inside
+//! the other, and of these only the boundaries matter: a parser that also looks at all inside them
 //! takes six times as long. So what is surely such a block is read here. Of anything else, up to
-//! the next border that is one whatever stands before it, the parser is asked.
+//! the next boundary that is one whatever stands before it, the parser is asked.
 //!
 //! Nothing here is by guess: a line that might be two things makes its block one for the parser,
 //! and a test holds that both read any text alike.
@@ -289,11 +289,11 @@ fn words(text: &str) -> Option<String> {
     Some(words)
 }
 
-/// Returns the first border behind the line at `at` that is one whatever stands before it: a line
+/// Returns the first boundary behind the line at `at` that is one whatever stands before it: a line
 /// at the margin below an empty one, which no list or quote goes on with.
 ///
 /// Code between fences and some tags go on, so where any may have begun, it is the end of the text.
-pub(super) fn border(text: &str, at: usize) -> usize {
+pub(super) fn boundary(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let (mut next, mut below_empty) = (at, false);
     while next < bytes.len() {

@@ -3,6 +3,7 @@
 mod ascii;
 pub mod block_entries;
 mod blocks;
+pub mod citation;
 pub mod code_names;
 pub mod encoding;
 mod folded_text;

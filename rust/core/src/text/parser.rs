@@ -141,7 +141,7 @@ fn parse_blocks(
                 end
             }
             None => {
-                let end = blocks::border(upto, at);
+                let end = blocks::boundary(upto, at);
                 builder.read(at..end);
                 end
             }

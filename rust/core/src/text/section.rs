@@ -37,7 +37,7 @@ pub struct Note {
     pub front: Metadata,
     /// Code blocks, in file order.
     pub code: Vec<Range<usize>>,
-    /// Where the blocks of the document itself begin: the borders at which text may be split.
+    /// Where the blocks of the document itself begin: the boundaries at which text may be split.
     pub breaks: Vec<usize>,
     /// Where the items of its lists begin; those of a list within a list do not count.
     pub items: Vec<usize>,
@@ -77,25 +77,25 @@ impl Note {
     /// Cuts a section into its list items and other blocks; a heading alone is none of them.
     pub fn units(&self, section: usize, text: &str) -> Vec<Range<usize>> {
         let Section { span, body, .. } = &self.sections[section];
-        let inside = |borders: &[usize]| -> Vec<usize> {
-            let first = borders.partition_point(|&at| at < *body);
-            borders[first..].iter().copied().take_while(|&at| at < span.end).collect()
+        let inside = |boundaries: &[usize]| -> Vec<usize> {
+            let first = boundaries.partition_point(|&at| at < *body);
+            boundaries[first..].iter().copied().take_while(|&at| at < span.end).collect()
         };
-        let mut borders = inside(&self.breaks);
-        borders.extend(inside(&self.items));
-        borders.sort_unstable();
-        borders.dedup();
-        let lead = borders.first().map_or(span.end, |&first| first);
-        let mut units = Vec::with_capacity(borders.len() + 1);
+        let mut boundaries = inside(&self.breaks);
+        boundaries.extend(inside(&self.items));
+        boundaries.sort_unstable();
+        boundaries.dedup();
+        let lead = boundaries.first().map_or(span.end, |&first| first);
+        let mut units = Vec::with_capacity(boundaries.len() + 1);
         if !text[*body..lead].trim().is_empty() {
             units.push(*body..lead);
         }
-        let ends = borders.iter().skip(1).copied().chain([span.end]);
-        units.extend(borders.iter().zip(ends).map(|(&start, end)| start..end));
+        let ends = boundaries.iter().skip(1).copied().chain([span.end]);
+        units.extend(boundaries.iter().zip(ends).map(|(&start, end)| start..end));
         units
     }
 
-    /// Cuts a section into spans of about `limit` characters, at block borders, else at line ends.
+    /// Cuts a section into spans of about `limit` characters, at block boundaries, else line ends.
     ///
     /// The spans cover the section exactly once. A line is never cut.
     pub fn split(&self, section: usize, text: &str, limit: usize) -> Vec<Range<usize>> {
@@ -112,22 +112,22 @@ impl Note {
         let mut parts = Vec::new();
         let mut start = span.start;
         let mut last_break = start;
-        let borders = self.breaks[first..].iter().copied().take_while(|&at| at < span.end);
-        for border in borders.chain([span.end]) {
-            while border - start > limit {
-                // the block that ends at `border` is itself too long when nothing precedes it
+        let boundaries = self.breaks[first..].iter().copied().take_while(|&at| at < span.end);
+        for boundary in boundaries.chain([span.end]) {
+            while boundary - start > limit {
+                // the block that ends at `boundary` is itself too long when nothing precedes it
                 let cut = if last_break > start {
                     last_break
                 } else {
-                    line_end_after(text, start + limit, border)
+                    line_end_after(text, start + limit, boundary)
                 };
-                if cut >= border {
+                if cut >= boundary {
                     break;
                 }
                 parts.push(start..cut);
                 start = cut;
             }
-            last_break = border;
+            last_break = boundary;
         }
         // a short rest reads better with what precedes it
         match parts.last_mut() {

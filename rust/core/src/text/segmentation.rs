@@ -38,13 +38,13 @@ pub fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let piece;
-        (piece, rest) = rest.split_at(border(rest, size));
+        (piece, rest) = rest.split_at(boundary(rest, size));
         (!piece.is_empty()).then_some(piece)
     })
 }
 
 /// Returns where the first chunk ends that does so behind so many bytes of a text.
-fn border(text: &str, size: usize) -> usize {
+fn boundary(text: &str, size: usize) -> usize {
     let mut at = 0;
     while text.len() > size && at <= size {
         match next_span(text, at) {
@@ -86,12 +86,12 @@ fn next_span(text: &str, mut at: usize) -> Option<Range<usize>> {
 /// does within all of the text.
 pub(super) fn isolated_span(text: &str, from: usize, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
-    let is_border = |byte: &u8| IS_BORDER[usize::from(*byte)];
-    let start = bytes[from..at].iter().rposition(is_border).map_or(from, |back| from + back + 1);
+    let is_boundary = |byte: &u8| IS_BOUNDARY[usize::from(*byte)];
+    let start = bytes[from..at].iter().rposition(is_boundary).map_or(from, |back| from + back + 1);
     let (mut end, mut ascii_to) = (at + 1, start);
     loop {
-        end += bytes[end..].iter().take_while(|byte| !is_border(byte)).count();
-        // each byte is looked at once, however many borders there are
+        end += bytes[end..].iter().take_while(|byte| !is_boundary(byte)).count();
+        // each byte is looked at once, however many boundaries there are
         ascii_to += bytes[ascii_to..end].iter().take_while(|byte| byte.is_ascii()).count();
         // white space within a run of Han is in its chunk
         let is_white = |at: usize| bytes.get(at).is_none_or(|byte| byte.is_ascii_whitespace());
@@ -105,15 +105,15 @@ pub(super) fn isolated_span(text: &str, from: usize, at: usize) -> Range<usize> 
 }
 
 /// ASCII characters that no chunk of words holds.
-const IS_BORDER: [bool; 256] = {
-    let mut is_border = [false; 256];
+const IS_BOUNDARY: [bool; 256] = {
+    let mut is_boundary = [false; 256];
     let mut byte = 0;
     while byte < 128 {
         let c = byte as u8;
-        is_border[byte] = !is_word_byte(c) && !is_connector(c as char) && c != b'#';
+        is_boundary[byte] = !is_word_byte(c) && !is_connector(c as char) && c != b'#';
         byte += 1;
     }
-    is_border
+    is_boundary
 };
 
 fn next_char(text: &str, at: usize) -> Option<char> {
@@ -129,7 +129,7 @@ fn word_end(text: &str, start: usize) -> usize {
             at = first(bytes, at, |eight| !word_bytes(eight) & HIGH);
             match bytes.get(at) {
                 None => return at,
-                Some(&byte) if IS_BORDER[usize::from(byte)] => return at,
+                Some(&byte) if IS_BOUNDARY[usize::from(byte)] => return at,
                 Some(byte) if byte.is_ascii() => break,
                 Some(_) => match next_char(text, at).filter(|&c| is_word(c)) {
                     Some(c) => at += c.len_utf8(),
@@ -171,7 +171,7 @@ fn run_end(text: &str, start: usize) -> usize {
             && runs_over_lines(last)
             && start + offset - end < 64
         {
-            // an empty line is a border
+            // an empty line is a boundary
             if c == '\n' && text[end..start + offset].contains('\n') {
                 break;
             }

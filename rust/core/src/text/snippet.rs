@@ -121,7 +121,7 @@ fn widen(text: &str, found: Range<usize>, width: usize) -> Range<usize> {
         start = at;
     }
     if start > 0 && !text[..start].ends_with(['\n', ' ', '。', '！', '？']) {
-        // not at a border: begin with a whole word
+        // not at a boundary: begin with a whole word
         if let Some(space) = text[start..found.start].find(' ') {
             start += space + 1;
         }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn borders_are_characters() {
+    fn boundaries_are_characters() {
         for width in 1..40 {
             let shown =
                 snippet(&"日本語の文章が続く。".repeat(30), LanguageId::BY_WORD, &of(&[]), width);

@@ -28,7 +28,7 @@ pub struct SnippetTerms {
 struct TermFinder {
     language: LanguageId,
     filter: OnceLock<PrefixFilter>,
-    /// Matches in a span between borders: the texts that one query finds hold the same spans again
+    /// Matches in a span between boundaries: texts that one query finds hold the same spans again
     /// and again, and to cut, fold and stem them is most of the work.
     cache: Mutex<FxHashMap<Box<str>, Vec<TermMatch>>>,
 }
@@ -126,7 +126,7 @@ impl SnippetTerms {
         matches
     }
 
-    /// Hands out the matches in a span between borders, which are cached.
+    /// Hands out the matches in a span between boundaries, which are cached.
     fn with_matches<R>(
         &self,
         span: &str,

@@ -27,6 +27,21 @@ fn since_1970(text: &str) -> Option<i64> {
     Some((number * scale).floor() as i64)
 }
 
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
 /// Year, month, day, then perhaps a clock: the order of RFC 3339 and of CJK dates.
 fn numeric_date(text: &str) -> Option<i64> {
     let (year, rest) = digits(text)?;
@@ -46,8 +61,6 @@ fn numeric_date(text: &str) -> Option<i64> {
 /// A day, a month's name and a year in any order, with a clock anywhere.
 fn english_date(text: &str) -> Option<i64> {
     let lower = text.to_ascii_lowercase();
-    let months =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let (mut year, mut month, mut day) = (None, None, None);
     for word in lower.split(|c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')' | '-')) {
         if let Some((number, rest)) = digits(word) {
@@ -57,7 +70,9 @@ fn english_date(text: &str) -> Option<i64> {
                 _ => {}
             }
         } else if month.is_none() {
-            month = months.iter().position(|m| word.starts_with(m));
+            let begins =
+                |name: &&str| word.get(..3).is_some_and(|w| name[..3].eq_ignore_ascii_case(w));
+            month = MONTHS.iter().position(begins);
         }
     }
     let clock = lower.find(':').map_or("", |colon| {
@@ -143,20 +158,6 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 pub fn day_in_words(ms: i64) -> String {
     const WEEK: [&str; 7] =
         ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
     let days = ms.div_euclid(86_400_000);
     let (year, month, day) = civil_from_days(days);
     let weekday = WEEK[days.rem_euclid(7) as usize];
@@ -202,6 +203,11 @@ pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let day = of_year - (153 * from_march + 2) / 5 + 1;
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// Whether the calendar has a day.
+pub fn is_day(year: i64, month: i64, day: i64) -> bool {
+    civil_from_days(days_from_civil(year, month, day)) == (year, month, day)
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ impl Interner {
         loop {
             match self.slots.get(at) {
                 Some(&HashSlot { hash: other, id_plus_one: next @ 1.. }) => {
-                    // as bytes: the check for character borders is not needed
+                    // as bytes: the check for character boundaries is not needed
                     let text = || self.text.as_bytes().get(self.span(next - 1));
                     if other == hash && text() == Some(string.as_bytes()) {
                         return Ok(next - 1);

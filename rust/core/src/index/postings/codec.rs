@@ -1,6 +1,6 @@
 //! Encoding of posting lists into superblocks and blocks with their impact maxima.
 //!
-//! A superblock is 2,048 consecutive documents, a block is 128, and a list is cut at their borders.
+//! A superblock is 2,048 consecutive documents, a block is 128: lists are cut there.
 //! So the maximum impact of a block is known without reading its postings, the postings of a block
 //! are found without reading those before, and a document takes one byte. An encoded list is never
 //! changed; [`crate::index::postings::reader`] reads it.

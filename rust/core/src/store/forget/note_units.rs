@@ -50,7 +50,7 @@ pub(super) fn units_with(
         let rest = rest.filter(|line| needles.are_in(text[line.clone()].as_bytes()));
         found.extend(rest);
     }
-    // over the border of two blocks
+    // over the boundary of two blocks
     found.extend(needles.spans(text).into_iter().map(|span| whole_lines(text, span)));
     for range in &mut found {
         *range = with_both_fences(text, range.clone(), &note.code);

@@ -25,6 +25,7 @@ use crate::store::import::message_index::{Known, Location};
 use crate::store::import::ordinals::Ordinals;
 use crate::store::import::pending_lines::PendingLines;
 use crate::store::import::session_batch::NewSession;
+use crate::text::citation::cite;
 
 /// How much is appended at once: enough that waiting for the disk does not count.
 const BATCH_BYTES: usize = 8 << 20;
@@ -249,11 +250,7 @@ impl SessionTarget {
     /// Writes the line that points to a run of messages.
     fn end_copy(&mut self, context: &Context<'_>) {
         let Some(CopyRun { file, lines: (first, last), count }) = self.copy.take() else { return };
-        let path = context.index.path(file);
-        let place = match first == last {
-            true => format!("{path}#L{first}"),
-            false => format!("{path}#L{first}-L{last}"),
-        };
+        let place = cite(context.index.path(file), first.into(), last.into());
         let line = json!({ "type": "copy", "of": place, "count": count });
         self.pending.push_record(format!("{line}\n").as_bytes());
     }

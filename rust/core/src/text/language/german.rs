@@ -1,4 +1,4 @@
-//! German: Snowball stems, in which umlauts are the vowels under them; stop words of the Snowball project.
+//! German: Snowball stems, with umlauts as plain vowels; stop words of the Snowball project.
 
 use std::borrow::Cow;
 

@@ -9,9 +9,7 @@ use std::borrow::Cow;
 
 use crate::text::folding::fold;
 use crate::text::language::{Language, Pronoun, SEPARATOR, table};
-
-/// Longest word that is read, in bytes.
-const MAX_WORD: usize = 64;
+use crate::text::term::MAX_WORD;
 
 /// How the words of a document are read: each by itself, or all as words of one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
