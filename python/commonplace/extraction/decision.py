@@ -46,6 +46,7 @@ FINAL = frozenset(
         "role",
         "ephemeral:this-time",
         "ephemeral:for-now",
+        "ephemeral:reminder",
         "past",
         "past:long-ago",
     }
