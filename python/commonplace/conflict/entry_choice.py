@@ -20,6 +20,7 @@ def surely_untrue(verdicts: Sequence[EntryVerdict]) -> list[bool]:
 
     What a rule finds, and what the new text says by name, ends. Of the other entries only the
     likeliest does, and none beside one that a rule finds, unless both are about the same attribute.
+    Of several that are as likely none does, unless they say the same.
 
     Args:
         verdicts: Those of all entries that the new text was compared with.
@@ -37,16 +38,21 @@ def surely_untrue(verdicts: Sequence[EntryVerdict]) -> list[bool]:
     found = [one for one in verdicts if one.untrue and not one.is_likely]
     about = {why.attribute for one in found for _, why in one.untrue} - {""}
     total = 1 + sum(_odds(one.likelihood) for one in verdicts)
-    most = max((one.likelihood for one in verdicts), default=0.0)
-    clear = _odds(most) / total >= SHARE
-
-    def ends(one: EntryVerdict) -> bool:
-        if not one.is_likely or one.named:
-            return bool(one.untrue)
-        beside = not found or any(why.attribute in about for _, why in one.untrue)
-        return clear and beside and one.likelihood == most
-
-    return [ends(one) for one in verdicts]
+    rivals = [
+        one
+        for one in verdicts
+        if one.is_likely
+        and not one.named
+        and (not found or any(why.attribute in about for _, why in one.untrue))
+    ]
+    most = max((one.likelihood for one in rivals), default=1.0)
+    first = [one for one in rivals if one.likelihood == most]
+    is_one = len({tuple(old.reading for old, _ in one.untrue) for one in first}) == 1
+    likeliest = first if is_one and _odds(most) / total >= SHARE else []
+    return [
+        one in likeliest if one.is_likely and not one.named else bool(one.untrue)
+        for one in verdicts
+    ]
 
 
 def _odds(likelihood: float) -> float:

@@ -146,7 +146,8 @@ class ArchiveEngine:
             self.add_files(found.differing)
             self.commit()
         self.refresh()
-        self._drop(found.changed)
+        if found.changed:
+            self._drop(found.changed)
 
     # Search
 

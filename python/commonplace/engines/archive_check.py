@@ -161,7 +161,7 @@ def _segment_files(side: SideFiles) -> Iterator[str]:
             with side.handle(f"{folder}/meta.json", "r") as file:
                 segments = json.loads(file.readall())["segments"]
             names = [one["segment_id"].replace("-", "") for one in segments]
-        except (NotFound, ValueError, KeyError, TypeError, AttributeError):
+        except (NotFound, OSError, ValueError, KeyError, TypeError, AttributeError):
             # the index cannot be opened
             continue
         for name in names:
@@ -172,13 +172,16 @@ def _is_whole(side: SideFiles, name: str) -> bool:
     """Say whether a file of tantivy has the checksum that is written at its end."""
     try:
         with side.handle(name, "r") as file:
-            size = os.fstat(file.fileno()).st_size
-            length, magic = END.unpack(os.pread(file.fileno(), END.size, size - END.size))
-            end = size - END.size - length
-            footer = json.loads(os.pread(file.fileno(), length, end))
-            checksum, at = 0, 0
-            while piece := os.pread(file.fileno(), min(PIECE, end - at), at):
-                checksum, at = zlib.crc32(piece, checksum), at + len(piece)
-            return bool(magic == MAGIC and checksum == footer["crc"])
+            end = file.seek(-END.size, os.SEEK_END)
+            length, magic = END.unpack(file.read(END.size))
+            if magic != MAGIC or length > end:
+                return False
+            left = file.seek(end - length)
+            footer = json.loads(file.read(length))
+            file.seek(0)
+            checksum = 0
+            while left and (piece := file.read(min(PIECE, left))):
+                checksum, left = zlib.crc32(piece, checksum), left - len(piece)
+            return bool(left == 0 and checksum == footer["crc"])
     except (NotFound, OSError, struct.error, ValueError, KeyError, TypeError):
         return False

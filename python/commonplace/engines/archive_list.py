@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FOLDER = "archive"
 NAME = "files.json"
 # Of the layout of the rows and how words are read: an index of another version is made again
-VERSION = 6
+VERSION = 7
 
 
 class ArchiveList:

@@ -125,6 +125,8 @@ SPORTS = ["User plays squash", "User plays tennis", "User plays badminton", "Use
         # a quarter of all odds, those of no change among them
         ([0.95, 0.94, 0.94, 0.94], 1),
         ([0.7, 0.69, 0.69, 0.69], 0),
+        # which of them cannot be told
+        ([0.9, 0.9], 0),
     ],
 )
 def test_of_several_entries_only_the_likeliest_ends(
@@ -136,6 +138,27 @@ def test_of_several_entries_only_the_likeliest_ends(
     receipt = memory.remember("it's padel now")
     assert [old["text"] for old in receipt["replaced"]] == SPORTS[:ended]
     assert ("may not be true now" in " ".join(receipt["notes"])) == (len(likelihoods) > ended)
+
+
+def test_of_several_pages_only_the_likeliest_entry_ends(
+    memory: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = {"MEMORY.md": 0.9, "memory/general.md": 0.95, "memory/habit.md": 0.85}
+    for path, sport in zip(pages, SPORTS, strict=False):
+        memory.store.write(path, f"# Memory\n\n## General\n\n- {sport}\n")
+    likely(monkeypatch, dict(zip(SPORTS, pages.values(), strict=False)))
+    replaced = memory.remember("it's padel now")["replaced"]
+    assert [old["text"] for old in replaced] == [SPORTS[1]]
+
+
+def test_beside_what_a_rule_finds_on_another_page_nothing_ends_that_is_only_likely(
+    memory: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.store.write("MEMORY.md", "# Memory\n\n## General\n\n- User plays squash\n")
+    memory.store.write("memory/general.md", "# Memory\n\n## General\n\n- User lives in Berlin\n")
+    likely(monkeypatch, {"User plays squash": 0.9})
+    replaced = memory.remember("User lives in Lisbon now")["replaced"]
+    assert [old["text"] for old in replaced] == ["User lives in Berlin"]
 
 
 def test_what_is_named_ends_beside_others(memory: Profile, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ class Change:
         compare: Compares two statements.
         days: When entries without a mark were first told.
         near: Further entries to compare it with.
+        elsewhere: What it makes untrue of the entries of other notes, as far as one entry tells.
         dated: Its mark says from which day it is in any case.
         corrects: What it contradicts was never true, and says to which category it belongs.
     """
@@ -66,6 +67,7 @@ class Change:
     compare: Compare
     days: FirstDays
     near: frozenset[tuple[str, str, Mark]] = frozenset()
+    elsewhere: tuple[EntryVerdict, ...] = ()
     dated: bool = False
     corrects: bool = False
     placed: str = ""
@@ -123,8 +125,8 @@ class Change:
                 self.notes.append(f"what the owner said stays beside it: {entry.text!r:.200}")
                 continue
             judged.append((entry, verdict))
-        sure = surely_untrue([verdict for _, verdict in judged])
-        for (entry, verdict), ends in zip(judged, sure, strict=True):
+        sure = surely_untrue([*(verdict for _, verdict in judged), *self.elsewhere])
+        for (entry, verdict), ends in zip(judged, sure, strict=False):
             left = verdict.left if ends or not verdict.untrue else UNCERTAIN
             if left:
                 self.notes.append(f"{entry.text!r:.60} may not be true now: {left}")

@@ -131,7 +131,10 @@ class Writer:
         ]
         mark = Mark(min(days, default=None), None, end_of(content, said), by)
         here = frozenset(entry.identity for path, entry in near if path == main)
-        change = Change(content, title, mark, today, compare, self._days, here, self._dated, follow)
+        elsewhere = self._elsewhere(main, near, content, compare)
+        change = Change(
+            content, title, mark, today, compare, self._days, here, elsewhere, self._dated, follow
+        )
 
         def checked(note: str) -> str:
             self._check(expected_version)
@@ -211,7 +214,8 @@ class Writer:
         paths = dict.fromkeys(path for path, _ in near if path != self._pages.main)
         for path in paths:
             there = frozenset(entry.identity for at, entry in near if at == path)
-            other = replace(change, near=there, ended=[], notes=[])
+            elsewhere = self._elsewhere(path, near, change.content, change.compare)
+            other = replace(change, near=there, elsewhere=elsewhere, ended=[], notes=[])
             try:
                 if other.compared(self._pages.text(path))[1]:
                     other.notes.clear()
@@ -220,6 +224,14 @@ class Writer:
                 notes += other.notes
             except CommonplaceError as error:
                 notes.append(f"an older entry was left in {path}: {error}")
+
+    @staticmethod
+    def _elsewhere(
+        path: str, near: list[tuple[str, Entry]], content: str, compare: Compare
+    ) -> tuple[EntryVerdict, ...]:
+        """Return what a new text makes untrue of entries that are not on a page."""
+        others = (entry for at, entry in near if at != path)
+        return tuple(compare_entry(entry.text, content, compare) for entry in others)
 
     def _place(self, change: Change, notes: list[str]) -> str:
         """Return the citation of a new entry."""
