@@ -9,8 +9,21 @@ from typing import Any
 import pytest
 
 import commonplace
-from commonplace import Hits, Refused, SearchFilter, Store
+from commonplace import Conflict, Hits, Refused, SearchFilter, Store
 from commonplace.recall import HybridSearch
+
+
+@pytest.mark.parametrize("target", ["a.md", "./a.md"])
+def test_a_move_to_its_own_name_is_refused_and_loses_nothing(
+    store: Store, root: Path, target: str
+) -> None:
+    store.write("a.md", "walrus")
+    with pytest.raises(Conflict, match="exists already"):
+        store.move("a.md", target)
+    store.write("b.md", "x")
+    assert (root / "a.md").read_text(encoding="utf-8") == "walrus"
+    with commonplace.open(root) as again:
+        assert again.read("a.md") == "walrus"
 
 
 @pytest.mark.parametrize("absolute", [False, True])

@@ -19,7 +19,7 @@ impl Files {
         };
         let fail = |e| Error::io("recover", &*to.path, e);
         match (from.stat(), to.stat()) {
-            (Ok(one), Ok(other)) if one.id() == other.id() => {
+            (Ok(one), Ok(other)) if one.id() == other.id() && from.path != to.path => {
                 to.unlink().map_err(fail)?;
                 // before the list forgets it
                 to.sync_folder()

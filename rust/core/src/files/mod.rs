@@ -171,6 +171,15 @@ impl Files {
         }
         self.check_collisions(&path, Some(from))?;
         let target = self.root.create_path_handle(&path)?;
+        let taken = |path| {
+            let found = target.version_shown();
+            Error::Conflict { path, expected: "absent".into(), found }
+        };
+        // One file, or one name in two spellings: recovery would take it for a rename half done.
+        let files = (source.stat(), target.stat());
+        if matches!(files, (Ok(one), Ok(other)) if one.id() == other.id()) {
+            return Err(taken(path));
+        }
         // Its text may be unsynced, of a person who saved it a moment ago.
         sync_file(&source.open()?).map_err(|e| Error::io("rename", from, e))?;
         self.record_pending(&guard, [RecoveryEntry::Moved(from.into(), path.clone())])?;
@@ -180,10 +189,7 @@ impl Files {
         match rename_noreplace(&source, &target) {
             Ok(RenameOutcome::Complete) => {}
             Ok(RenameOutcome::BothNames) => return Err(in_doubt(from, Errno::IO)),
-            Err(Errno::EXIST) => {
-                let found = target.version_shown();
-                return Err(Error::Conflict { path, expected: "absent".into(), found });
-            }
+            Err(Errno::EXIST) => return Err(taken(path)),
             Err(e) => return Err(move_refusal("rename", from, e)),
         }
         // A rename moves whatever file has the name at that moment; check which one that was.
