@@ -56,7 +56,7 @@ def folded(line: str, width: int | None, hang: int | None = None) -> str:
         if not word:
             gap += " "
             continue
-        is_whole = "/" in word or columns_of(word) <= width - hang
+        is_whole = _is_path(word) or columns_of(word) <= width - hang
         for part in (word,) if is_whole else _characters(word):
             needed = columns_of(part)
             if used + len(gap) + needed > width and shown.strip():
@@ -91,6 +91,18 @@ def _is_wide(sign: str) -> bool:
     from unicodedata import east_asian_width
 
     return east_asian_width(sign) in {"W", "F"}
+
+
+def _is_path(word: str) -> bool:
+    r"""Return whether a word with a slash names a file, and not two things in Chinese.
+
+    >>> _is_path("notes/绿茶.md"), _is_path("笔记/绿茶.md"), _is_path("前端/后端的接口")
+    (True, True, False)
+    """
+    before, slash, after = word.replace("\\", "/").partition("/")
+    # "" is ASCII as well
+    beside = before[-1:].isascii() or after[:1].isascii()
+    return bool(slash) and (beside or ".md" in after or ".jsonl" in after)
 
 
 def _characters(word: str) -> list[str]:
