@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import commonplace
 
 
@@ -47,6 +49,8 @@ def test_a_query_filters_by_role_session_and_category(store: commonplace.Store) 
     for asked in ("limit:5", "unit:turn", "project:web"):
         note, *_ = store.search(f"ferry {asked}").notes
         assert f"on a command line --{asked.replace(':', ' ')}" in note
+    note, *_ = store.search("ferry meaning:true").notes
+    assert note.endswith("beside the query (on a command line --meaning)")
     notes = store.search("ferry http://a.b at 10:30 std::io C:x").notes
     assert not [note for note in notes if "searched as text" in note]
 
@@ -72,7 +76,7 @@ def test_a_note_says_what_the_confidence_does_not(store: commonplace.Store) -> N
         hits = store.search(query)
         return hits.confidence >= 0.3, hits.notes
 
-    long = "the best match has every word, but they are little of a long text"
+    long = "the best match has every word, but they are a small part of a long text"
     assert told("quartz lantern") == (False, [long])
     # what no text has is named at any confidence, but a pair of characters may be of two words
     assert told("does he like tea without sugar, with zucchini") == (
@@ -82,3 +86,18 @@ def test_a_note_says_what_the_confidence_does_not(store: commonplace.Store) -> N
     assert told("does he like tea without sugar") == (True, [])
     assert told("预发布环境的数据库监听哪个端口") == (True, [])
     assert told("crane timber zeppelin") == (False, ["the best match lacks: zeppelin"])
+
+
+@pytest.mark.parametrize("answer", ["ok", "the harbour is dark"])
+def test_a_note_does_not_say_that_a_neighbour_is_the_match(
+    store: commonplace.Store, answer: str
+) -> None:
+    log = store.transcript("s1")
+    log.append({"role": "user", "content": "quartz lantern for the harbour"})
+    log.append({"role": "assistant", "content": answer})
+    for number in range(30):
+        store.write(f"{number}.md", f"The harbour crane {number} lifts timber.\n")
+    hits = store.search("quartz lantern harbour", role="assistant")
+    assert [hit.text for hit in hits] == [answer]
+    assert hits.confidence < 0.3
+    assert hits.notes == ["the best match lacks words that its neighbours have"]

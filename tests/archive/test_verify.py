@@ -15,7 +15,7 @@ from commonplace import Store
 from commonplace.engines.archive_check import KINDS
 from commonplace.engines.archive_index import ArchiveIndex
 from commonplace.engines.archive_list import VERSION
-from commonplace.engines.archive_part import NUMBERS
+from commonplace.engines.archive_part import NUMBERS, Row
 from tests.archive.helpers import ARCHIVES, NEW, OLD, found, line
 from tests.test_refuse import run_with_mounts
 
@@ -161,6 +161,22 @@ def test_what_has_left_the_archive_is_told(memory: Path) -> None:
             ),
         ]
         assert is_mended(store, found(store, "kettle tea river", limit=30))
+
+
+def test_a_transcript_that_is_deleted_meanwhile_is_passed_over(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archived(memory)
+    rows_of = ArchiveIndex.rows_of
+
+    def deletes(index: ArchiveIndex, files: list[int]) -> list[Row]:
+        (memory / OLD).unlink()
+        return rows_of(index, files)
+
+    with commonplace.open(memory) as store, monkeypatch.context() as during:
+        during.setattr(ArchiveIndex, "rows_of", deletes)
+        verified = store.verify()
+    assert (verified.differences, verified.unread) == ([], [])
 
 
 def test_a_damaged_list_is_told(memory: Path) -> None:

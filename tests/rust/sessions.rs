@@ -196,6 +196,14 @@ fn a_session_is_called_by_path_folder_and_id() {
         assert_eq!(find(name).unwrap().unwrap().path, path, "{name}");
     }
     assert_eq!(find("mine/log").unwrap().unwrap().path, "mine/log.jsonl");
+    // in lowercase, too, a whole name comes before a beginning, and that before an end
+    for (path, id) in [("sessions/x/a", "feed"), ("sessions/x/b", "feed1234"), ("Übung/tee", "zzz")]
+    {
+        root.put(&format!("{path}/messages.jsonl"), record(&format!("\"id\":\"{id}\"")));
+    }
+    for (name, id) in [("FEED", "feed"), ("FEED1", "feed1234"), ("übung/tee", "zzz")] {
+        assert_eq!(find(name).unwrap().unwrap().id, id, "{name}");
+    }
     assert_eq!(find("agen").unwrap().unwrap().short_id, "agent-7");
     for name in ["age", "", "nobody", "mine", "0198c1d2-c", "ea/2026-02-01-0198c1d2", "/log"] {
         assert_eq!(find(name).unwrap(), None, "{name}");

@@ -204,3 +204,22 @@ fn the_lines_of_a_file_are_read_no_further_once_somebody_asks_to_stop() {
     assert!(matches!(done, Err(Error::Interrupted)));
     assert!(seen.into_inner() < 100_000);
 }
+
+#[test]
+fn a_line_is_whole_up_to_the_limit_wherever_it_begins() {
+    let path = std::env::temp_dir().join(format!("commonplace-limit-{}", std::process::id()));
+    for length in [99, 100, 101, 600_000] {
+        for before in [0, 1, (1 << 18) - 1, 1 << 18] {
+            let text = [vec![b'\n'; before], vec![b'x'; length - 1], b"\n".to_vec()].concat();
+            std::fs::write(&path, &text).unwrap();
+            let file = std::fs::File::open(&path).unwrap();
+            let mut last = (0, false);
+            let mut each = |start: u64, line: &[u8], whole: bool| {
+                last = (start as usize + line.len(), whole);
+            };
+            lines(&file, "a", 0..text.len() as u64, 100, &|| false, &mut each).unwrap();
+            assert_eq!(last, (text.len(), length <= 100), "{before} {length}");
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+}

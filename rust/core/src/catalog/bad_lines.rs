@@ -28,7 +28,7 @@ impl ReadProgress {
         self.count(kind, line);
     }
 
-    /// Notes a line of a transcript that is no JSON; it is the last of the `lines`.
+    /// Notes a line of a transcript that is not JSON; it is the last of the `lines`.
     fn note_bad_line(&mut self, line: &[u8]) {
         self.merge_markers += u32::from(merge_markers::is_marker(trim(line)));
         if self.first_bad_line == 0 {
@@ -41,7 +41,7 @@ impl ReadProgress {
         (self.first_bad_line, self.merge_markers) = merge_markers::in_note(text);
     }
 
-    /// Returns how many lines of a transcript are no JSON, or conflict markers a note has.
+    /// Returns how many lines of a transcript are not JSON, or how many conflict markers a note has.
     fn bad_line_count(&self, kind: FileKind) -> u32 {
         match kind {
             // too long ones are omissions
@@ -72,7 +72,7 @@ impl ReadProgress {
 }
 
 impl FileMeta {
-    /// Returns how many lines of a transcript are no JSON, or conflict markers a note has.
+    /// Returns how many lines of a transcript are not JSON, or how many conflict markers a note has.
     #[must_use]
     pub fn bad_line_count(&self) -> u32 {
         self.progress.bad_line_count(self.kind)

@@ -8,11 +8,14 @@
 pub struct HarnessText {
     /// A text that begins with one of these is not the user's at all.
     pub beginnings: &'static [&'static str],
-    /// A text that begins with the first of these is the user's only behind the heading that is the
-    /// second.
+    /// A text that begins with the first of these is the user's only behind the last heading that is
+    /// the second.
     pub prefaces: &'static [(&'static str, &'static str)],
     /// Elements of these names are not the user's where a text begins with them, one or several.
     pub leading: &'static [&'static str],
+    /// As `leading`, but only where the second of these follows the name as it stands in the line: a
+    /// person writes elements of such names too.
+    pub leading_followed_by: &'static [(&'static str, &'static str)],
     /// Of these, between or behind leading ones, what is inside is the user's.
     pub arguments: &'static [&'static str],
     /// Elements of these names are not the user's wherever they stand.
@@ -21,15 +24,18 @@ pub struct HarnessText {
 
 impl HarnessText {
     /// A host that writes none.
-    pub const NONE: Self =
-        Self { beginnings: &[], prefaces: &[], leading: &[], arguments: &[], anywhere: &[] };
+    pub const NONE: Self = Self {
+        beginnings: &[],
+        prefaces: &[],
+        leading: &[],
+        leading_followed_by: &[],
+        arguments: &[],
+        anywhere: &[],
+    };
 
     /// Visits the parts of a text in order, each with whether the user wrote it; white space
     /// around them is left out. A text that is all the user's stays as it is.
     pub(crate) fn split<'a>(&self, body: &'a [u8], visit: &mut dyn FnMut(&'a [u8], bool)) {
-        if self.leading.is_empty() && self.beginnings.is_empty() && self.anywhere.is_empty() {
-            return visit(body, true);
-        }
         let text = trim(body);
         if self.beginnings.iter().any(|beginning| text.starts_with(beginning.as_bytes())) {
             return visit(body, false);
@@ -44,7 +50,7 @@ impl HarnessText {
         visit_part(preface, false);
         let mut rest = trim(rest);
         loop {
-            if let Some(element) = Element::at(rest, self.leading) {
+            if let Some(element) = self.leading_element(rest) {
                 visit_part(element.whole, false);
                 rest = trim(element.behind);
             } else if rest.len() < text.len()
@@ -57,7 +63,8 @@ impl HarnessText {
             }
         }
         let mut from = 0;
-        for at in memchr::memchr_iter(b'<', rest) {
+        let searched = if self.anywhere.is_empty() { &[][..] } else { rest };
+        for at in memchr::memchr_iter(b'<', searched) {
             if at >= from
                 && let Some(element) = Element::at(&rest[at..], self.anywhere)
             {
@@ -72,6 +79,16 @@ impl HarnessText {
         }
     }
 
+    /// Returns the element with which a text begins, if it is not the user's.
+    fn leading_element<'a>(&self, text: &'a [u8]) -> Option<Element<'a>> {
+        let behind_name = |name: &str| text.get(1 + name.len()..).unwrap_or_default();
+        let is_of_host =
+            |(name, next): &(&str, &str)| behind_name(name).starts_with(next.as_bytes());
+        let mut of_host = self.leading_followed_by.iter().filter(|form| is_of_host(form));
+        Element::at(text, self.leading)
+            .or_else(|| of_host.find_map(|(name, _)| Element::at(text, &[name])))
+    }
+
     /// Returns whether a text has a part that is not the user's.
     pub(crate) fn occurs_in(&self, body: &[u8]) -> bool {
         let mut found = false;
@@ -82,9 +99,12 @@ impl HarnessText {
 
 /// Where what the user asks begins, if a text has a preface before it.
 fn request_behind(text: &[u8], (beginning, heading): (&str, &str)) -> Option<usize> {
-    let mut headings = memchr::memmem::find_iter(text, heading);
+    if !text.starts_with(beginning.as_bytes()) {
+        return None;
+    }
     let begins_line = |at: &usize| text[..*at].ends_with(b"\\n");
-    let at = headings.find(begins_line).filter(|_| text.starts_with(beginning.as_bytes()))?;
+    // what the user has selected may have one as well
+    let at = memchr::memmem::find_iter(text, heading).filter(begins_line).last()?;
     Some(at + heading.len())
 }
 
@@ -138,6 +158,7 @@ mod tests {
         beginnings: &["[Cut off"],
         prefaces: &[("# Open files:", "## Asked:")],
         leading: &["name"],
+        leading_followed_by: &[("path", " of=")],
         arguments: &["args"],
         anywhere: &["reminder"],
     };
@@ -152,7 +173,7 @@ mod tests {
 
     #[test]
     fn parts_of_a_text() {
-        let cases: [(&str, &[(&str, bool)]); 12] = [
+        let cases: [(&str, &[(&str, bool)]); 15] = [
             ("as it is ", &[("as it is ", true)]),
             ("[Cut off by user]", &[("[Cut off by user]", false)]),
             ("a <name>b</name>", &[("a <name>b</name>", true)]),
@@ -167,6 +188,12 @@ mod tests {
                 "# Open files:\\n- x ## Asked: not\\n## Asked:\\nwhy?",
                 &[("# Open files:\n- x ## Asked: not\n## Asked:", false), ("why?", true)],
             ),
+            (
+                "# Open files:\\n## Asked:\\nwhat\\n## Asked:\\nwhy?",
+                &[("# Open files:\n## Asked:\nwhat\n## Asked:", false), ("why?", true)],
+            ),
+            ("<path of=\\\"b\\\">c</path>d", &[("<path of=\"b\">c</path>", false), ("d", true)]),
+            ("<path>b</path> c", &[("<path>b</path> c", true)]),
             ("# Open files:\\n- x", &[("# Open files:\n- x", true)]),
             ("so\\n## Asked:\\nwhy?", &[("so\n## Asked:\nwhy?", true)]),
             ("what is <reminder>?", &[("what is <reminder>?", true)]),
@@ -184,12 +211,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_host_with_prefaces_alone() {
+        let rules = HarnessText { prefaces: RULES.prefaces, ..HarnessText::NONE };
+        assert!(rules.occurs_in(b"# Open files:\\n## Asked:\\nwhy?"));
+        assert!(!HarnessText::NONE.occurs_in(b" <name>b</name> "));
+    }
+
     proptest! {
         #[test]
         fn nothing_is_lost_but_white_space_and_tags_of_arguments(
             pieces in prop::collection::vec(
                 prop::sample::select(vec![
                     "<name>", "</name>", "<args>", "</args>", "<reminder>", "</reminder>",
+                    "<path>", "<path of=x>", "</path>",
                     "<", "\n", "\\", " ", "x", "é", "[Cut off", "# Open files:", "## Asked:",
                 ]),
                 0..12,

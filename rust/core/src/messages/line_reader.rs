@@ -34,7 +34,7 @@ pub fn check_encoding(file: &File, path: &str) -> Result<()> {
 }
 
 /// Hands out each line with its end; `whole` is false for one that is longer than `longest`, of
-/// which only the end is kept.
+/// which there may be only the end.
 ///
 /// # Errors
 /// Those of reading; [`Error::Interrupted`].
@@ -67,7 +67,7 @@ pub fn lines(
         let mut from = 0;
         for end in memchr::memchr_iter(b'\n', &buffer[held..]) {
             let end = held + end + 1;
-            each(start, &buffer[from..end], whole);
+            each(start, &buffer[from..end], whole && end - from <= longest);
             start += (end - from) as u64;
             from = end;
             whole = true;

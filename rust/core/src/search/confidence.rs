@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 
+use crate::index::bm25f::Field;
 use crate::index::topk::collector::Scored;
 use crate::search::query_concept::QueryConcept;
 use crate::search::result::SearchResult;
@@ -23,8 +24,12 @@ const DOUBTFUL: f32 = 0.3;
 const UNNAMED: f32 = 0.1;
 /// Most words that are named.
 const MAX_MISSING: usize = 3;
-/// What is said of a best document that has all words and a low score.
-const DILUTED: &str = "the best match has every word, but they are little of a long text";
+/// The fields of what a document says itself.
+const TEXT: [Field; 5] = [Field::Body, Field::Heading, Field::Title, Field::Keywords, Field::Code];
+/// What is said of a best document whose text has all words, and whose score is low.
+const DILUTED: &str = "the best match has every word, but they are a small part of a long text";
+/// What is said of one that lacks words, which are all in its context.
+const BESIDE: &str = "the best match lacks words that its neighbours have";
 
 impl QueryScorer<'_> {
     /// Sets the confidence of a result, whose documents are ranked by their own score. A note says
@@ -39,17 +44,39 @@ impl QueryScorer<'_> {
             result.notes.push("the query has only stop words, which any text may hold".to_owned());
         } else {
             let is_doubtful = result.confidence < DOUBTFUL;
-            let diluted = || is_doubtful.then(|| DILUTED.to_owned());
-            result.notes.extend(self.missing(best, is_doubtful).or_else(diluted));
+            let low = || self.why_low(best).filter(|_| is_doubtful).map(str::to_owned);
+            result.notes.extend(self.missing(best, is_doubtful).or_else(low));
         }
+    }
+
+    /// Says why the score of a document is low that lacks no word of the query, if its fields show it.
+    fn why_low(&self, best: &Scored) -> Option<&'static str> {
+        let has_all = |fields: &[Field]| {
+            let held = self.held(best, fields);
+            self.concepts.iter().all(|concept| held.contains(&&*concept.word))
+        };
+        match has_all(&TEXT) {
+            true => Some(DILUTED),
+            false => has_all(&[&TEXT[..], &[Field::Context]].concat()).then_some(BESIDE),
+        }
+    }
+
+    /// Returns the words of the query that a document has in one of these fields.
+    fn held(&self, best: &Scored, fields: &[Field]) -> Vec<&str> {
+        let is_held = |&at: &usize| {
+            self.list(at).find(best.document).is_some_and(|profile| {
+                let counts = self.counts(profile);
+                fields.iter().any(|&field| counts[field as usize] > 0)
+            })
+        };
+        let held = (0..self.concepts.len()).filter(is_held);
+        held.map(|at| &*self.concepts[at].word).collect()
     }
 
     /// Says which words of the query a document lacks, those that say most first; without `all` only
     /// those that no document has, of unspaced scripts words alone: a pair may be of two words.
     fn missing(&self, best: &Scored, all: bool) -> Option<String> {
-        let holds = |&at: &usize| self.list(at).find(best.document).is_some();
-        let held = (0..self.concepts.len()).filter(holds).map(|at| &*self.concepts[at].word);
-        let held: Vec<&str> = held.collect();
+        let held = self.held(best, &Field::ALL);
         // a word has a concept in each language
         let lacks = |concept: &&QueryConcept| !held.contains(&&*concept.word);
         let concepts = if all { &*self.concepts } else { &[] };

@@ -117,6 +117,8 @@ pub(super) fn field_named(name: &str) -> Option<Field> {
 
 /// Arguments of a search that are no fields of its filter.
 const ARGUMENT_NAMES: [&str; 5] = ["limit", "unit", "meaning", "archive", "project"];
+/// Arguments that take no value on a command line.
+const FLAGS: [&str; 2] = ["meaning", "tools"];
 
 /// Returns the note about a word that was searched as text though it looks like a field, if it does.
 pub(super) fn note(word: &str) -> Option<String> {
@@ -143,10 +145,11 @@ pub(super) fn note(word: &str) -> Option<String> {
     } else if is_field && written != name {
         format!("fields are in lower case, as {name}:{short}")
     } else if is_argument || is_filter {
+        let value = if FLAGS.contains(&name) { String::new() } else { format!(" {short}") };
         let place = if name == "project" { ", elsewhere as the prefix sessions/NAME" } else { "" };
         format!(
             "{name} is an argument of the search, beside the query (on a command line \
-             --{name} {short}{place})"
+             --{name}{value}{place})"
         )
     } else {
         let fields = Field::ALL.map(Field::name).join(", ");
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_an_argument_or_in_capitals_is_told() {
+    fn what_is_an_argument_or_in_uppercase_is_told() {
         for (word, told) in [
             ("Role:user", "as role:user"),
             ("SESSION:s1", "as session:s1"),
@@ -169,6 +172,8 @@ mod tests {
             ("limit:5", "--limit 5)"),
             ("Limit:5", "--limit 5)"),
             ("unit:turn", "--unit turn)"),
+            ("meaning:true", "--meaning)"),
+            ("tools:yes", "--tools)"),
             ("project:web", "--project web, elsewhere as the prefix sessions/NAME)"),
             ("Since:2026", "--since 2026)"),
             ("-limit:5", "can be excluded"),

@@ -31,8 +31,8 @@ enum Meaning {
 
 impl Store {
     /// Returns the session that is called so: by its path or folder, whole or the end of it, its id,
-    /// or four or more characters with which only its id begins. Capitals do not matter where nothing
-    /// is called exactly so. None where there is no such session.
+    /// or four or more characters with which only its id begins. Case is ignored where nothing is
+    /// called exactly so. None where there is no such session.
     ///
     /// # Errors
     /// [`Error::Query`] with code `ambiguous`; [`Error::Interrupted`].
@@ -135,7 +135,7 @@ impl Store {
                     filter.exclude.extend(whole.map(|one| of(one.path)));
                     filter.exclude.push(of(id));
                 }
-                // lines are counted in one file, which others of this id must not lose theirs by
+                // line numbers are those of one file: the others of this id keep their lines
                 Meaning::Session(id, transcripts) => match called(&transcripts, &id, true)? {
                     None => filter.exclude.push(of(id)),
                     Some(own) => {

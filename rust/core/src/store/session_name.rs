@@ -59,13 +59,13 @@ impl SessionName {
 
     /// Returns whether a name, by which it was found, is its id or the beginning of it.
     pub fn is_found_by_id(&self, name: &str) -> bool {
-        let is_by_case = !self.is_called(name) && !self.ends_with(name);
-        self.has_id(name) || is_by_case && self.lowercase().has_id(&name.to_ascii_lowercase())
+        let ignores_case = !self.is_called(name) && !self.ends_with(name);
+        self.has_id(name) || ignores_case && self.lowercase().has_id(&name.to_lowercase())
     }
 
-    /// Returns the name in small letters; ids have no others than those of ASCII.
+    /// Returns the name in lowercase.
     fn lowercase(&self) -> Self {
-        let (path, id) = (self.path.to_ascii_lowercase(), self.id.to_ascii_lowercase());
+        let (path, id) = (self.path.to_lowercase(), self.id.to_lowercase());
         Self { path, id, title: None, is_whole: self.is_whole }
     }
 
@@ -95,8 +95,20 @@ impl From<&Session> for SessionName {
     }
 }
 
+/// Ways in which a name may mean a session; each counts only where no name is meant in an earlier one.
+const WAYS: [fn(&SessionName, &str) -> bool; 3] =
+    [SessionName::is_called, SessionName::has_id, SessionName::ends_with];
+
+/// Returns the places of the names that are meant in the first of some ways in which any is.
+fn meant(names: &[SessionName], name: &str, ways: &[fn(&SessionName, &str) -> bool]) -> Vec<usize> {
+    let in_way = |way: &fn(&SessionName, &str) -> bool| -> Vec<usize> {
+        (0..names.len()).filter(|&at| way(&names[at], name)).collect()
+    };
+    ways.iter().map(in_way).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
 /// Returns the session that is called so. A beginning of an id counts only where nothing has that
-/// name in full, then the end of a path, then names that differ in capitals.
+/// name in full, then the end of a path; where nothing is called so, all three without regard to case.
 ///
 /// # Errors
 /// [`Error::Query`] with code `ambiguous`.
@@ -105,22 +117,12 @@ pub(super) fn called<'n>(
     name: &str,
     is_in_messages: bool,
 ) -> Result<Option<&'n SessionName>> {
-    let small = name.to_ascii_lowercase();
-    let is_alike = |one: &SessionName| {
-        let one = one.lowercase();
-        one.is_called(&small) || one.has_id(&small) || one.ends_with(&small)
-    };
-    let ways: [&dyn Fn(&SessionName) -> bool; 4] = [
-        &|one| one.is_called(name),
-        &|one| one.has_id(name),
-        &|one| one.ends_with(name),
-        &is_alike,
-    ];
-    let ways = &ways[..if is_in_messages { 1 } else { ways.len() }];
-    let found = |is_meant: &&dyn Fn(&SessionName) -> bool| -> Vec<&SessionName> {
-        names.iter().filter(|one| is_meant(one)).collect()
-    };
-    let called = ways.iter().map(found).find(|called| !called.is_empty()).unwrap_or_default();
+    let mut found = meant(names, name, if is_in_messages { &WAYS[..1] } else { &WAYS });
+    if found.is_empty() && !is_in_messages {
+        let lowercase: Vec<_> = names.iter().map(SessionName::lowercase).collect();
+        found = meant(&lowercase, &name.to_lowercase(), &WAYS);
+    }
+    let called: Vec<&SessionName> = found.into_iter().map(|at| &names[at]).collect();
     match *called {
         [] => Ok(None),
         // its subagents may carry its id

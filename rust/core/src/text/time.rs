@@ -205,7 +205,7 @@ pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// Whether the calendar has a day.
+/// Whether there is such a date.
 pub fn is_day(year: i64, month: i64, day: i64) -> bool {
     civil_from_days(days_from_civil(year, month, day)) == (year, month, day)
 }

@@ -21,7 +21,7 @@ use crate::text::language;
 
 const MAGIC: &[u8; 8] = b"CMNPLACE";
 /// Raised whenever the layout changes, or how text becomes terms and documents.
-const FORMAT: u64 = 22;
+const FORMAT: u64 = 23;
 
 /// Returns the format number for this process: languages that were added change the terms.
 fn format() -> u64 {

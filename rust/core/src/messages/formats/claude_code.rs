@@ -24,9 +24,8 @@ pub(super) const HARNESS_TEXT: HarnessText = HarnessText {
         "Operation stopped by hook:",
         "Stop hook feedback:",
         "This session is being continued from a previous conversation",
-        "[SYSTEM NOTIFICATION",
+        "[SYSTEM NOTIFICATION - NOT USER INPUT]",
     ],
-    prefaces: &[],
     leading: &[
         // what another agent of a team, or another session, sent
         "agent-message",
@@ -51,6 +50,7 @@ pub(super) const HARNESS_TEXT: HarnessText = HarnessText {
         "system-reminder",
         "user-prompt-submit-hook",
     ],
+    ..HarnessText::NONE
 };
 
 impl TranscriptFormat for ClaudeCode {

@@ -35,16 +35,14 @@ const HARNESS_TEXT: HarnessText = HarnessText {
         "personality_spec",
         "realtime_conversation",
         "recommended_plugins",
-        "skill",
         "skill_instructions",
         "subagent_notification",
         "turn_aborted",
-        "user_action",
         "user_instructions",
         "user_shell_command",
     ],
-    arguments: &[],
-    anywhere: &[],
+    leading_followed_by: &[("skill", ">\\n"), ("user_action", ">\\n")],
+    ..HarnessText::NONE
 };
 
 impl TranscriptFormat for Codex {

@@ -17,13 +17,8 @@ use crate::messages::json::PullParser;
 pub(super) struct Gemini;
 
 /// What Gemini CLI writes as a user; the text of hooks stands before and behind the prompt.
-const HARNESS_TEXT: HarnessText = HarnessText {
-    beginnings: &[],
-    prefaces: &[],
-    leading: &["session_context"],
-    arguments: &[],
-    anywhere: &["hook_context"],
-};
+const HARNESS_TEXT: HarnessText =
+    HarnessText { leading: &["session_context"], anywhere: &["hook_context"], ..HarnessText::NONE };
 
 impl TranscriptFormat for Gemini {
     fn name(&self) -> &'static str {

@@ -6,7 +6,10 @@ use super::{HarnessText, HostFolder, Record, SessionHeader, TranscriptFormat};
 use crate::messages::fields::{Fields, member, word};
 
 /// What pi writes as a user: for `/skill:name`, with what the person typed behind it, and for `@file`.
-const HARNESS_TEXT: HarnessText = HarnessText { leading: &["file", "skill"], ..HarnessText::NONE };
+const HARNESS_TEXT: HarnessText = HarnessText {
+    leading_followed_by: &[("file", " name="), ("skill", " name=")],
+    ..HarnessText::NONE
+};
 
 /// Session files of pi.
 #[derive(Debug)]

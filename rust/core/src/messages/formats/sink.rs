@@ -238,7 +238,7 @@ impl<'s> ImportSink<'s> {
             session.named = message.session();
         }
         if session.prompt.is_none() && message.role() == "user" {
-            // what an agent asks of its subagent is said by nobody, and titles it
+            // the prompt of a subagent is tool text, as no person wrote it, and gives the title
             let is_inner = session.header.parent.is_some();
             session.prompt = title_of_prompt(&message.text(is_inner));
         }

@@ -31,7 +31,7 @@ impl Store {
     /// and be what it was. The words of rows are not compared.
     ///
     /// # Arguments
-    /// * `paths`: transcripts; those that have changed since they were archived are passed over.
+    /// * `paths`: transcripts; those that were changed or deleted since they were archived are passed over.
     /// * `rows`: the places of all their rows, each with the number of its file, in any order.
     ///
     /// # Errors
@@ -54,9 +54,12 @@ impl Store {
             let mut held = places.remove(&**path).unwrap_or_default();
             held.sort_unstable();
             let read = self.message_places(path, interrupt);
-            // what changes meanwhile leaves the archive
-            let stat = self.root().stat_own(path);
-            if stat.is_ok_and(|stat| archived.get(path, &stat).is_none()) {
+            // what is changed or deleted meanwhile leaves the archive
+            let has_left = match self.root().stat_own(path) {
+                Ok(stat) => archived.get(path, &stat).is_none(),
+                Err(error) => matches!(error, Error::NotFound { .. }),
+            };
+            if has_left {
                 continue;
             }
             match read {
