@@ -217,7 +217,7 @@ fn is_escape(text: &[u8]) -> bool {
 fn begins_entity(text: &[u8]) -> bool {
     let is_next =
         |name: &&str| text.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b";"));
-    ENTITIES.iter().any(|name| is_next(&name))
+    ENTITIES.iter().any(is_next)
 }
 
 /// Whether a word without quotation marks and brackets, as code has them, is all of its line.
