@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::messages::redaction::binding::{Binding, behind_name, binding, paired, value_below};
 use crate::messages::redaction::extent::{
-    LONGEST_VALUE, Opening, length, length_with_signs, opening,
+    LONGEST_VALUE, Opening, begins_assignment, fills_line, length, length_with_specials, opening,
 };
 use crate::messages::redaction::plausibility::{
-    is_description, is_generated, is_hex_number, is_mixed, is_placeholder, is_rule, is_sign,
+    is_description, is_generated, is_hex_number, is_mixed, is_placeholder, is_rule, is_special,
     is_strong_phrase, is_uuid, is_version, looks_random,
 };
 use crate::messages::redaction::table::Table;
@@ -40,7 +40,7 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     // a file, such as `/etc/passwd`; a part of an ARN; `$PWD`
     let is_part = bytes[..start].ends_with(b"/")
         || bytes[..start].ends_with(b":") && bytes[end..].starts_with(b":");
-    if is_part || table.not_credentials.contains(&&text[start..end]) {
+    if is_part {
         return None;
     }
     let is_pass = text[start..end].eq_ignore_ascii_case("pass");
@@ -58,17 +58,14 @@ pub(super) fn assigned(table: &Table, text: &str, name: Name) -> Option<Range<us
     let (from, opened) = opening(bytes, at);
     let in_url = start > 0 && matches!(bytes[start - 1], b'?' | b'&' | b'#');
     let word = from + length(&bytes[from..], opened, in_url, binding)?;
-    let has_signs = is_password && opened == Opening::None && !in_url;
-    // in shells and files of settings a comma parts nothing
+    let may_have_specials = is_password && opened == Opening::None && !in_url;
+    // in shells and files of settings a comma separates nothing
     let is_setting = binding == Binding::Tight && is_option_or_variable(&bytes[start..end]);
-    let end = match has_signs {
-        true => from + length_with_signs(&bytes[from..], word - from, binding, is_setting),
+    let end = match may_have_specials {
+        true => from + length_with_specials(&bytes[from..], word - from, binding, is_setting),
         false => word,
     };
-    let next = bytes.get(end);
-    let ends_line = next.is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'\\' | b'#' | b'`'))
-        || next == Some(&b'"') && is_strong(&bytes[from..end])
-        || is_comment(&bytes[end..]);
+    let ends_line = ends_line(&bytes[from..], end - from);
     let quoted = opened != Opening::None;
     let value = Value { text: text.get(from..end)?, quoted, binding, ends_line };
     // a call, or the type of a variable
@@ -83,9 +80,26 @@ fn is_option_or_variable(name: &[u8]) -> bool {
     name.starts_with(b"--") || !name.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Whether a word can be no name: it has letters, digits and signs, or looks random.
+/// Whether a word can be no name: it has letters, digits and special characters, or looks random.
 fn is_strong(word: &[u8]) -> bool {
-    is_mixed(word) && (word.iter().any(is_sign) || looks_random(word))
+    is_mixed(word) && (word.iter().any(is_special) || looks_random(word))
+}
+
+/// Whether a word of `length` at the start of a text ends its line, or cannot be code where it ends.
+fn ends_line(text: &[u8], length: usize) -> bool {
+    let (word, rest) = text.split_at(length);
+    // `name1!` is code, what is not null; others are operators of code, or stand in addresses
+    let bare = word.strip_suffix(b"!").unwrap_or(word);
+    let is_no_code = has_all_kinds(bare) && bare.iter().any(|byte| b"!#$%^".contains(byte));
+    match rest {
+        [] | [b'\n' | b'\r' | b'\\' | b'#' | b'`', ..] => true,
+        [b'"', ..] => is_strong(word),
+        [b',', next, ..] if next.is_ascii_alphanumeric() && fills_line(text) => {
+            !begins_assignment(&rest[1..])
+        }
+        [b',' | b';' | b')' | b'}' | b' ', ..] => is_no_code || is_comment(rest),
+        _ => false,
+    }
 }
 
 /// Whether only blanks or a comment follow in the line: `password: q7Rt2Lm9x  # of the database`.
@@ -141,7 +155,8 @@ fn whole_name(table: &Table, text: &str, name: Name) -> Option<(usize, usize)> {
     };
     let within_word = is_lower(bytes[..at].last()) && starts_low && !is_joined(&text[start..at])
         || is_lower(bytes.get(behind)) && behind < end && !known(&words(text.get(behind..end)?)[0]);
-    (allowed && !within_word).then_some((start, end))
+    let is_credential = !table.not_credentials.contains(&text.get(start..end)?);
+    (allowed && !within_word && is_credential).then_some((start, end))
 }
 
 /// The words of a name in lower case: `dbPassword_2` has `db`, `password` and `2`.
@@ -163,16 +178,18 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Where a password begins behind a name that ends at `end`, if nothing binds the two: it has
-/// letters, digits and signs, as nothing else in prose has. `log in as ann, password q7Rt!2Lm9`.
+/// Where a password begins behind a name that ends at `end`, if nothing binds the two:
+/// `log in as ann, password q7Rt!2Lm9`.
 fn unbound_password(text: &[u8], end: usize) -> Option<(usize, Binding)> {
     let (closed, at) = behind_name(text, end);
     let (from, opened) = opening(text, at);
     let word = &text[from..from + length(&text[from..], opened, false, Binding::Prose)?];
-    let has = |wanted: fn(&u8) -> bool| word.iter().any(wanted);
-    let is_strong =
-        word.len() >= 8 && has(is_sign) && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    (at > closed && is_strong).then_some((at, Binding::Prose))
+    (at > closed && has_all_kinds(word)).then_some((at, Binding::Prose))
+}
+
+/// Whether a word has letters, digits and special characters, as nothing else in prose has.
+fn has_all_kinds(word: &[u8]) -> bool {
+    word.len() >= 8 && is_mixed(word) && word.iter().any(is_special)
 }
 
 fn is_secret(table: &Table, value: Value<'_>, kind: &str) -> bool {
@@ -187,9 +204,12 @@ fn is_secret(table: &Table, value: Value<'_>, kind: &str) -> bool {
         || text.starts_with('+') && text.ends_with(['+', ',', '('])
         // a URL, or a line of `/etc/passwd`
         || text.contains(":/")
-        || text
-            .bytes()
-            .any(|byte| byte.is_ascii_control() || byte >= 0x80 || byte == b' ' && !is_phrase);
+        || text.chars().any(|c| match c {
+            ' ' => !is_phrase,
+            // letters of European languages
+            '\u{c0}'..='\u{17f}' => kind != "password" || !c.is_alphabetic(),
+            _ => !c.is_ascii_graphic(),
+        });
     let made_up = table.placeholder_starts.iter().any(|word| lower.starts_with(word))
         || is_placeholder(table, text)
         || is_description(table, text)
@@ -201,17 +221,18 @@ fn is_secret(table: &Table, value: Value<'_>, kind: &str) -> bool {
     }
     match kind {
         "password" => is_password(table, value),
+        "key" if is_identifier_of_data(text) => false,
         _ => is_key(value),
     }
 }
 
-/// Passwords are short and chosen by people: letters with digits or signs will do.
+/// Passwords are short and chosen by people: letters with digits or special characters will do.
 fn is_password(table: &Table, value: Value<'_>) -> bool {
     let bytes = value.text.as_bytes();
     let has = |wanted: fn(&u8) -> bool| bytes.iter().any(wanted);
-    let sign = has(is_sign);
+    let special = has(is_special);
     let (digit, letter) = (has(u8::is_ascii_digit), has(u8::is_ascii_alphabetic));
-    let mixed = letter && (digit || sign) || digit && sign;
+    let mixed = letter && (digit || special) || digit && special;
     if bytes.len() < 6 || !mixed {
         return bytes.len() >= 6
             && digit
@@ -228,11 +249,26 @@ fn is_password(table: &Table, value: Value<'_>) -> bool {
     if computed {
         return false;
     }
-    let random = looks_random(bytes) || sign && digit;
+    let random = looks_random(bytes) || special && digit;
     match value.binding {
         Binding::Tight => random || !is_named(table, &value),
         _ => value.ends_line && (random || !is_named(table, &value)),
     }
+}
+
+/// Whether what a constant `…_KEY` holds finds an object or a row: a path of a file, or what begins
+/// with a date or ends in a UUID.
+fn is_identifier_of_data(value: &str) -> bool {
+    let extension = value.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_file = value.contains('/')
+        && (2..=5).contains(&extension.len())
+        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let bytes = value.as_bytes();
+    let is_date = bytes.iter().zip(b"0000-00-00").all(|(byte, shape)| match shape {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == shape,
+    });
+    is_file || is_date || is_uuid(&bytes[bytes.len().saturating_sub(36)..])
 }
 
 /// Keys and tokens are made by machines: long and random.

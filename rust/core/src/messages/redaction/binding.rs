@@ -1,4 +1,4 @@
-//! Binding of a value to the name of a credential: signs, verbs and purposes between the two.
+//! Binding of a value to the name of a credential: punctuation, verbs and purposes between the two.
 
 use crate::messages::redaction::tokens::line_break;
 

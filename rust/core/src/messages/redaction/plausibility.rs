@@ -48,8 +48,8 @@ fn least_entropy(length: usize) -> f64 {
     ((length as f64).log2() * 0.62).min(3.0)
 }
 
-/// Whether a byte is a sign that passwords have and names have not.
-pub(super) fn is_sign(byte: &u8) -> bool {
+/// Whether a byte is a special character, as passwords have and names have not.
+pub(super) fn is_special(byte: &u8) -> bool {
     matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'~')
 }
 
@@ -58,18 +58,18 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_alphabetic) && value.iter().any(u8::is_ascii_digit)
 }
 
-/// Whether a value has small letters, capitals, digits and signs, as a program makes passwords; its
+/// Whether a value has lowercase letters, capitals, digits and special characters, as a program makes passwords; its
 /// first byte does not count, as that may say that the value stands elsewhere.
 pub(super) fn is_generated(value: &[u8]) -> bool {
     let rest = value.get(1..).unwrap_or_default();
     let has = |wanted: fn(&u8) -> bool| rest.iter().any(wanted);
-    // `$name` is a variable, `$2b$` begins a hash, `<name>` is to be replaced
+    // `$name`, `%name%` and `@{name}` are variables, `$2b$` begins a hash, `<name>` is to be replaced
     let is_reference = match value {
         [b'$', next, third, ..] => {
             next.is_ascii_alphabetic() || b"_{(".contains(next) || b"$abxy".contains(third)
         }
         [b'<', .., last] => *last == b'>',
-        [b'{' | b'(' | b'[' | b'/', ..] => true,
+        [b'{' | b'(' | b'[' | b'/', ..] | [b'%', .., b'%'] | [b'@', b'{', ..] => true,
         _ => false,
     };
     value.len() >= 8
@@ -78,22 +78,22 @@ pub(super) fn is_generated(value: &[u8]) -> bool {
         && has(u8::is_ascii_lowercase)
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_digit)
-        && has(is_sign)
+        && has(is_special)
 }
 
 /// Whether a value with blanks is a password and no sentence: at least half of its words have
-/// letters with digits or signs among them.
+/// letters with digits or special characters among them.
 pub(super) fn is_strong_phrase(value: &str) -> bool {
     let inner = |word: &str| word.trim_matches(|c: char| c.is_ascii_punctuation()).to_owned();
     let is_strong = |word: &str| {
         let word = inner(word).into_bytes();
         word.iter().any(u8::is_ascii_alphabetic)
-            && word.iter().any(|byte| byte.is_ascii_digit() || is_sign(byte))
+            && word.iter().any(|byte| byte.is_ascii_digit() || is_special(byte))
     };
     let (strong, all) = value
         .split(' ')
         .fold((0, 0), |(strong, all), word| (strong + usize::from(is_strong(word)), all + 1));
-    strong * 2 >= all && is_mixed(value.as_bytes()) && value.bytes().any(|byte| is_sign(&byte))
+    strong * 2 >= all && is_mixed(value.as_bytes()) && value.bytes().any(|byte| is_special(&byte))
 }
 
 /// Whether a value says what values are allowed: `required|min:8`.

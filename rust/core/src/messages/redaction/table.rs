@@ -13,7 +13,7 @@ pub(super) static TABLE: LazyLock<Option<Table>> =
     LazyLock::new(|| Table::read(include_str!("forms.tsv"), include_str!("words.tsv")));
 
 /// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, `\/` in a literal,
-/// the first characters of names that are not ASCII, and quotation marks of print that open.
+/// the first characters of names that are not ASCII, and typographic quotation marks that open.
 const HIDING: [&str; 29] = [
     "\\u002",
     "\\u003",
@@ -199,8 +199,8 @@ impl Literals {
         let mut spellings = vec![word.to_owned(), upper(word), capital(word)];
         if let Some((first, second)) = word.split_once('_').filter(|(first, _)| !first.is_empty()) {
             // as headers, files of settings, code and people write it: `X-Api-Key`, `api key`
-            for sign in SEPARATORS {
-                let second = second.replace('_', sign);
+            for separator in SEPARATORS {
+                let second = second.replace('_', separator);
                 let pairs = [
                     (first.to_owned(), second.clone()),
                     (first.to_owned(), capital(&second)),
@@ -210,7 +210,7 @@ impl Literals {
                     (upper(first), capital(&second)),
                     (upper(first), upper(&second)),
                 ];
-                spellings.extend(pairs.map(|(one, two)| format!("{one}{sign}{two}")));
+                spellings.extend(pairs.map(|(one, two)| format!("{one}{separator}{two}")));
             }
         }
         for spelling in spellings {

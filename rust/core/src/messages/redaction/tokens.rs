@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 
-use crate::messages::redaction::plausibility::{is_placeholder, is_random_body, is_sign};
+use crate::messages::redaction::plausibility::{is_placeholder, is_random_body, is_special};
 use crate::messages::redaction::table::Table;
 
 /// The longest form that is told from what follows it.
@@ -82,10 +82,10 @@ impl TokenForm<'_> {
         // the prefix says nothing of randomness
         let body = value.len().saturating_sub(value.len().min(40) / 4);
         let body = &value.as_bytes()[value.len() - body..];
-        // a password that a person has chosen may have a sign in place of a digit
+        // a password that a person has chosen may have a special character in place of a digit
         let is_short = value.len() < LONGEST_PASSWORD;
         let looked_at = if is_short { value.as_bytes() } else { body };
-        let tells = |byte: &u8| byte.is_ascii_digit() || is_short && is_sign(byte);
+        let tells = |byte: &u8| byte.is_ascii_digit() || is_short && is_special(byte);
         let has_digit = !self.grouped || looked_at.iter().any(tells);
         let is_chosen = value.len() >= SHORTEST
             && !(self.grouped && table.not_passwords.contains(&&*value.to_ascii_lowercase()));
