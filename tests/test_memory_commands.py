@@ -176,6 +176,14 @@ def test_a_conversation_is_flushed_from_where_it_is(
     assert "messages is empty" in shell.err
 
 
+def test_a_flush_begins_a_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps([{"role": "user", "content": "I prefer tea."}]))
+    new = Shell(tmp_path / "new", capsys)
+    assert "kept: I prefer tea." in new("profile", "flush", str(chat))
+    assert (tmp_path / "new/MEMORY.md").is_file()
+
+
 def test_facts_and_episodes(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     name = ("facts-and-episodes", "--folder", "data/memory")
     stdin(monkeypatch, b"# User\n\n- Name: Zhang San\n")
