@@ -73,6 +73,7 @@ def test_a_profile(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     out = shell("profile", "remember", "User prefers dark mode", "--category", "preference")
     assert "\n  in place of: User prefers light mode  MEMORY.md#L8\n" in out
     assert "\nthe old text is in .commonplace/history/MEMORY.md/" in out
+    assert out.rstrip().endswith(f" below {shell.root}")
     assert shell("profile", "show") == "Preference\n  User prefers dark mode  MEMORY.md#L8\n"
     before = "  User prefers light mode  MEMORY.md#L9, until "
     assert before in shell("profile", "show", "--past")

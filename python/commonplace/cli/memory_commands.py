@@ -143,7 +143,7 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
         elif as_json:
             emit({"text": answer} if isinstance(answer, str) else msgspec.to_builtins(answer))
         else:
-            print_answer(answer)
+            print_answer(answer, store.root)
         if not _is_nothing(answer):
             return FOUND
         if not isinstance(answer, str):
