@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from commonplace import Forgotten, Retained, Store
 
+# What a message has beside what it says
+PLACES = {"role", "type", "name", "id", "uuid", "session", "session_id", "timestamp", "time"}
 # The options of a filter that lines have
 FIELDS = ("prefix", "source", "role", "session", "since", "until")
 
@@ -84,15 +86,19 @@ def _check_messages(path: str, text: str) -> None:
     import json
 
     for line in text.splitlines():
+        if not line.strip():
+            continue
         try:
-            is_object = not line.strip() or isinstance(json.loads(line), dict)
+            found = json.loads(line)
         except ValueError:
-            is_object = False
-        if not is_object:
+            found = None
+        if not isinstance(found, dict):
             raise FormatError(
                 f"a line of {path} is a JSON object, such as "
                 f'{{"role": "user", "content": "…"}}, not {line:.60}'
             )
+        if "role" in found and not any(found[key] for key in found.keys() - PLACES):
+            raise FormatError(f'{line:.60} says nothing: a message has "content" beside its role')
 
 
 @command(options.EXISTING, options.OLD, options.NEW, options.EXPECTED, JSON)
