@@ -83,6 +83,26 @@ def test_an_append_says_whether_the_file_is_new(shell: Shell) -> None:
     assert shell("append", "tea.md", "Black.").startswith("added to tea.md")
 
 
+def test_an_append_of_a_message_that_says_nothing_is_refused(shell: Shell) -> None:
+    path = "sessions/s2/messages.jsonl"
+    for line in ('{"role":"user"}', '{"role":"user","content":"","timestamp":1}'):
+        shell("append", path, line, code=2)
+        assert f'{line} says nothing: a message has "content"' in shell.err
+    for line in (
+        '{"type":"session","host":"x"}',
+        '{"role":"tool","tool_call_id":"a","content":""}',
+        '{"role":"model","parts":[{"text":"Yes."}]}',
+    ):
+        shell("append", path, line)
+
+
+def test_a_wrong_pattern_is_told_in_a_line(shell: Shell) -> None:
+    shell("grep", "(tea", code=2)
+    assert "(tea" in shell.err
+    assert "unclosed group" in shell.err
+    assert "error:" not in shell.err
+
+
 def test_a_session_is_cited_by_its_id(shell: Shell) -> None:
     path = "sessions/boats/2026-02-01-0198c1d2/messages.jsonl"
     said = {"role": "user", "content": "Where do kayaks lie?", "session": "0198c1d2-7aaa"}

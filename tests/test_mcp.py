@@ -555,7 +555,8 @@ def test_a_name_behind_tls_is_known_without_its_port(root: Path, name: str) -> N
         ("world_and_agents", "give its agent_id, as world_and_agents:ID"),
         ("world-and-agents", "give its agent_id, as world-and-agents:ID"),
         ("profile:x", "it takes no ID"),
-        ("nothing", "no memory system"),
+        ("nothing", "no memory system 'nothing'; there are facts-and-episodes, four-layers,"),
+        ("profil", "no memory system 'profil'; did you mean 'profile'?"),
     ],
 )
 def test_a_system_that_cannot_be_served_is_told(root: Path, system: str, told: str) -> None:

@@ -73,6 +73,7 @@ def test_a_profile(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     out = shell("profile", "remember", "User prefers dark mode", "--category", "preference")
     assert "\n  in place of: User prefers light mode  MEMORY.md#L8\n" in out
     assert "\nthe old text is in .commonplace/history/MEMORY.md/" in out
+    assert out.rstrip().endswith(f" below {shell.root}")
     assert shell("profile", "show") == "Preference\n  User prefers dark mode  MEMORY.md#L8\n"
     before = "  User prefers light mode  MEMORY.md#L9, until "
     assert before in shell("profile", "show", "--past")
@@ -174,6 +175,14 @@ def test_a_conversation_is_flushed_from_where_it_is(
     stdin(monkeypatch, b"")
     shell("profile", "flush", code=2)
     assert "messages is empty" in shell.err
+
+
+def test_a_flush_begins_a_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps([{"role": "user", "content": "I prefer tea."}]))
+    new = Shell(tmp_path / "new", capsys)
+    assert "kept: I prefer tea." in new("profile", "flush", str(chat))
+    assert (tmp_path / "new/MEMORY.md").is_file()
 
 
 def test_facts_and_episodes(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,11 +75,11 @@ def read_settings(side: SideFiles) -> Settings:
             text = file.read(LONGEST + 1)
     except NotFound:
         return Settings()
-    return settings_of(text or b"")
+    return settings_of(text or b"", side.path(NAME))
 
 
-def settings_of(data: bytes) -> Settings:
-    r"""Return what a settings file of these bytes says.
+def settings_of(data: bytes, where: str = WHERE) -> Settings:
+    r"""Return what a settings file of these bytes says; errors tell that it is at `where`.
 
     Raises:
         FormatError: As for `read_settings`.
@@ -88,23 +88,23 @@ def settings_of(data: bytes) -> Settings:
     ArchiveRule(older='90d', over=None, sessions=())
     """
     if len(data) > LONGEST:
-        raise FormatError(f"{WHERE} is longer than {LONGEST >> 10} KB")
+        raise FormatError(f"{where} is longer than {LONGEST >> 10} KB")
     try:
         # with a line end, without which the parser does not say in which line an error is
         text = data.decode("utf-8-sig").replace("\r\n", "\n") + "\n"
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise FormatError(f"{WHERE}, line {line}: it is not UTF-8") from None
+        raise FormatError(f"{where}, line {line}: it is not UTF-8") from None
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{WHERE}: {error}") from None
+        raise FormatError(f"{where}: {error}") from None
     for name, table in tables.items():
         if name != "archive":
-            _refuse(text, (name,), f"there is no table {name!r}; there is [archive]")
+            _refuse(where, text, (name,), f"there is no table {name!r}; there is [archive]")
         if not isinstance(table, dict):
-            _refuse(text, (name,), "archive is a table: write [archive] above its keys")
-    return Settings(_archive_rule(text, tables.get("archive", {})))
+            _refuse(where, text, (name,), "archive is a table: write [archive] above its keys")
+    return Settings(_archive_rule(where, text, tables.get("archive", {})))
 
 
 def byte_size(text: str) -> int:
@@ -123,17 +123,17 @@ def byte_size(text: str) -> int:
     raise ValueError(f"{text!r:.40} is no size such as 2GB or 500MB")
 
 
-def _archive_rule(text: str, table: dict[str, Any]) -> ArchiveRule:
+def _archive_rule(where: str, text: str, table: dict[str, Any]) -> ArchiveRule:
     kinds: dict[str, Callable[[Any], Any]] = {"older": _time, "over": _size, "sessions": _names}
     values: dict[str, Any] = {}
     for key, value in table.items():
         at = ("archive", key)
         if key not in kinds:
-            _refuse(text, at, f"[archive] has no key {key!r}; it has {', '.join(kinds)}")
+            _refuse(where, text, at, f"[archive] has no key {key!r}; it has {', '.join(kinds)}")
         try:
             values[key] = kinds[key](value)
         except ValueError as error:
-            _refuse(text, at, f"{key}: {error}")
+            _refuse(where, text, at, f"{key}: {error}")
     return ArchiveRule(**values)
 
 
@@ -156,8 +156,8 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _refuse(text: str, keys: tuple[str, ...], why: str) -> NoReturn:
-    raise FormatError(f"{WHERE}, line {_line(text, keys)}: {why}")
+def _refuse(where: str, text: str, keys: tuple[str, ...], why: str) -> NoReturn:
+    raise FormatError(f"{where}, line {_line(text, keys)}: {why}")
 
 
 def _line(text: str, keys: tuple[str, ...]) -> int:

@@ -58,6 +58,10 @@ class SideFiles:
         file = self._core.open_side(f"{self._folder}{name}", mode)
         return FileIO(file, _MODES[mode])
 
+    def path(self, name: str) -> str:
+        """Return where a file is, with the root: what messages name."""
+        return f"{self._core.root}/.commonplace/{self._folder}{name}"
+
     @contextmanager
     def locked(self, name: str, timeout: float = 5.0) -> Iterator[None]:
         """Hold a file as a lock against all other threads and processes.

@@ -128,7 +128,8 @@ def test_an_import_ends_before_bad_settings_are_told(
     assert cli.run(["--root", str(memory), "import", str(chat)]) == 2
     said = said_by(capsys)
     assert "1 new" in said
-    assert ".commonplace/settings.toml, line 2: [archive] has no key 'odler'" in said
+    place = memory / ".commonplace/settings.toml"
+    assert f"{place}, line 2: [archive] has no key 'odler'" in said
 
 
 def test_the_command_line_applies_and_shows_the_rule(

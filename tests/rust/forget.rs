@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use commonplace_core::files::Expected;
+use commonplace_core::files::version::Version;
 use commonplace_core::store::forget::ForgetRequest;
 use commonplace_core::store::retain::RetainRules;
 use fixture::TestRoot;
@@ -166,6 +167,33 @@ fn a_short_line_takes_no_other_from_the_history() {
     let address = store.files().history("a.md").unwrap()[0].address.clone();
     let old = fs::read_to_string(memory.at(&address)).unwrap();
     assert_eq!(old, "- footnote on Rome\n- a note\n- keep\n");
+}
+
+#[test]
+fn metadata_of_a_message_is_not_looked_at() {
+    let memory = TestRoot::new();
+    let line = |id: &str, role: &str, text: &str| {
+        format!("{{\"role\":\"{role}\",\"id\":\"{id}\",\"content\":\"{text}\"}}\n")
+    };
+    let (one, two) = (line("4bbb", "user", "hello there"), line("4ccc", "assistant", "hi"));
+    // in the history too
+    let both = one + &two;
+    let version = Version::of(both.as_bytes());
+    let old = format!("s/messages.jsonl/20260201T000000.000000000Z-{version}.jsonl");
+    for path in ["s/messages.jsonl", &format!(".commonplace/history/{old}")] {
+        memory.put(path, &both);
+    }
+    let store = memory.open(false);
+    for text in ["assistant", "4bbb", "role", "content"] {
+        assert!(store.forget(&request(text), None, None, GO_ON).unwrap().is_empty(), "{text}");
+    }
+    let done = store.forget(&request("hello"), None, None, GO_ON).unwrap();
+    assert_eq!((done.passages.len(), done.revisions), (1, 1));
+    let old = store.files().history("s/messages.jsonl").unwrap().remove(0).address;
+    for path in ["s/messages.jsonl", &old] {
+        assert!(fs::read_to_string(memory.at(path)).unwrap().ends_with(&two), "{path}");
+    }
+    assert_eq!(holders(&memory.root(), "hello"), [""; 0]);
 }
 
 #[test]

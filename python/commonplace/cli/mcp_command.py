@@ -6,7 +6,7 @@ import os
 
 from commonplace.cli.options import IN_PROJECT, KEEP_SECRETS, LISTEN_HOST, LISTEN_PORT
 from commonplace.cli.output import FOUND, opened, print_message
-from commonplace.cli.parser import RootOptions, UsageError, argument, command
+from commonplace.cli.parser import RootOptions, UsageError, argument, closest, command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,12 @@ def _maker(system: str) -> Callable[[Store], object]:
 
     name, _, own = system.partition(":")
     # commands are called with hyphens; a system of another package may have them in its own name
-    kind = find_system(name if name in system_names() else name.replace("-", "_"))
+    by_name = {shown.replace("_", "-"): shown for shown in system_names()}
+    called = by_name.get(name.replace("_", "-"))
+    if called is None:
+        told = closest(name, by_name) or f"there are {', '.join(by_name)}"
+        raise UsageError(f"no memory system {name!r}; {told}")
+    kind = find_system(called)
     parameters = [*signature(kind).parameters.values()][1:]
     needed = [
         one.name

@@ -7,10 +7,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from commonplace.byte_sizes import size
 from commonplace.cli.output import printer, screen
+from commonplace.cli.printer import old_text
 from commonplace.store import Store
 
 # What a receipt says in its first lines, or for programs only
@@ -113,23 +115,27 @@ def print_sections(sections: Sequence[Section]) -> None:
                 shown.folded(one.text, indent=2, end=one.citation)
 
 
-def print_answer(answer: Any) -> None:
-    """Print what a tool answers: text as it is, a receipt in lines, anything else by its fields."""
+def print_answer(answer: Any, root: Path | None = None) -> None:
+    """Print what a tool answers: text as it is, a receipt in lines, anything else by its fields.
+
+    `root` is where old texts are below.
+    """
     shown = screen() if sys.stdout.isatty() else printer()
     if answer is None:
         return
     if isinstance(answer, str):
         shown.folded(_MORE.sub(r"[There is more: the same command with --\1 \2.]", answer))
     elif isinstance(answer, Mapping) and answer.get("success"):
-        lines_of = _forgotten_lines if "erased" in answer else _receipt_lines
-        for parts in lines_of(answer):
+        is_forgotten = "erased" in answer
+        lines = _forgotten_lines(answer) if is_forgotten else _receipt_lines(answer, root)
+        for parts in lines:
             shown.line(*parts)
     else:
         for line in _field_lines(answer):
             shown.folded(line) if line else shown.line()
 
 
-def _receipt_lines(receipt: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+def _receipt_lines(receipt: Mapping[str, Any], root: Path | None) -> Iterable[tuple[Any, ...]]:
     """Yield what a write did: where, what it replaced, where the old text is, and the rest."""
     if place := receipt.get("citation") or receipt.get("path"):
         verb = "wrote " if receipt.get("added", True) else "there already: "
@@ -138,7 +144,7 @@ def _receipt_lines(receipt: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
     for old in receipt.get("replaced") or ():
         yield f"  in place of: {old['text']}", (f"  {old['citation']}", "dim")
     if receipt.get("history"):
-        yield ((f"the old text is in {receipt['history']}", "dim"),)
+        yield ((old_text(receipt["history"], root), "dim"),)
     for name, verb in _COUNTED.items():
         for one in receipt.get(name) or ():
             where = one.get("citation") or one.get("reason")

@@ -122,7 +122,8 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
         from commonplace.tools import VersionedText, tools_for
 
         if "messages" in fields:
-            fields["messages"], fields["file"] = _conversation(opening, fields)
+            writes = not tool.read_only
+            fields["messages"], fields["file"] = _conversation(opening, fields, create=writes)
         arguments = arguments_for(tool, fields)
         keeps = fields.get("keep_secrets", False)
         if tool.effect == "erases" and not _is_agreed(tool, names, arguments, fields):
@@ -142,7 +143,7 @@ def _runner(system: str, tool: Tool, names: dict[str, str]) -> Callable[..., int
         elif as_json:
             emit({"text": answer} if isinstance(answer, str) else msgspec.to_builtins(answer))
         else:
-            print_answer(answer)
+            print_answer(answer, store.root)
         if not _is_nothing(answer):
             return FOUND
         if not isinstance(answer, str):
@@ -247,7 +248,9 @@ def _which(option: str, store: Store, folder: str) -> str:
     return f"say whose memory it is: {option} ID{known}"
 
 
-def _conversation(opening: RootOptions, fields: dict[str, Any]) -> tuple[str | None, Any]:
+def _conversation(
+    opening: RootOptions, fields: dict[str, Any], *, create: bool
+) -> tuple[str | None, Any]:
     """Return a conversation as a path in the memory, or as a file outside of it."""
     from contextlib import suppress
     from pathlib import Path
@@ -258,7 +261,7 @@ def _conversation(opening: RootOptions, fields: dict[str, Any]) -> tuple[str | N
     if given in {None, "-"} or fields["file"]:
         return given, fields["file"]
     inside = False
-    with opened(opening) as store:
+    with opened(opening, create=create) as store:
         # a path outside of the memory is refused
         with suppress(Refused):
             inside = store.holds(given)

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
     from typing import Any
 
     from commonplace import SearchFilter, Store, Written
@@ -102,9 +103,9 @@ def emit(document: Any) -> None:
     sys.stdout.buffer.flush()
 
 
-def done(written: Written, verb: str, as_json: bool) -> int:
+def done(written: Written, verb: str, root: Path, *, as_json: bool) -> int:
     """Report a write."""
-    emit(record(written)) if as_json else printer().written(written, verb)
+    emit(record(written)) if as_json else printer().written(written, verb, root)
     return FOUND
 
 

@@ -15,6 +15,7 @@ from commonplace.cli.folding import folded, folded_text, terminal_width
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Any, TextIO
 
     from commonplace._core import (
@@ -133,6 +134,11 @@ def shows_colours(stream: TextIO) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (
         stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
     )
+
+
+def old_text(history: object, root: Path | None) -> str:
+    """Return where an old text lies: a path below the root, and the root."""
+    return f"the old text is in {history}" + (f" below {root}" if root else "")
 
 
 class Printer:
@@ -261,11 +267,11 @@ class Printer:
             if message.tools:
                 self.text(f"[{kind_of_rest(record)}] {message.tools}")
 
-    def written(self, written: Written, verb: str) -> None:
-        """Say what a write did and where the old text lies."""
+    def written(self, written: Written, verb: str, root: Path) -> None:
+        """Say what a write below a root did and where the old text lies."""
         self.line(f"{verb} ", (written.path, "cyan"), (f"  version {written.version}", "dim"))
         if written.history:
-            self.line((f"the old text is in {written.history}", "dim"))
+            self.line((old_text(written.history, root), "dim"))
 
     def redacted(self, counts: dict[str, int], indent: str = "") -> None:
         """Say how many secrets of which kind were replaced."""

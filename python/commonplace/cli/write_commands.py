@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from commonplace import Forgotten, Retained, Store
 
+# What a message has beside what it says
+PLACES = {"role", "type", "name", "id", "uuid", "session", "session_id", "timestamp", "time"}
 # The options of a filter that lines have
 FIELDS = ("prefix", "source", "role", "session", "since", "until")
 
@@ -44,7 +46,8 @@ def write(
     """Create a file or replace its text; the old text goes to the history."""
     text = options.content(content, file)
     with opened(opening, create=True) as store:
-        return done(store.write(path, text, expected_version=expected), "wrote", as_json)
+        written = store.write(path, text, expected_version=expected)
+        return done(written, "wrote", store.root, as_json=as_json)
 
 
 @command(
@@ -73,7 +76,7 @@ def append(
         if as_json:
             emit(record(written) | ({"redacted": counts} if counts else {}))
             return FOUND
-        printer().written(written, "created" if is_new else "added to")
+        printer().written(written, "created" if is_new else "added to", store.root)
         printer().redacted(counts)
         return FOUND
 
@@ -83,15 +86,19 @@ def _check_messages(path: str, text: str) -> None:
     import json
 
     for line in text.splitlines():
+        if not line.strip():
+            continue
         try:
-            is_object = not line.strip() or isinstance(json.loads(line), dict)
+            found = json.loads(line)
         except ValueError:
-            is_object = False
-        if not is_object:
+            found = None
+        if not isinstance(found, dict):
             raise FormatError(
                 f"a line of {path} is a JSON object, such as "
                 f'{{"role": "user", "content": "…"}}, not {line:.60}'
             )
+        if "role" in found and not any(found[key] for key in found.keys() - PLACES):
+            raise FormatError(f'{line:.60} says nothing: a message has "content" beside its role')
 
 
 @command(options.EXISTING, options.OLD, options.NEW, options.EXPECTED, JSON)
@@ -107,7 +114,8 @@ def patch(
     """Replace texts in a file, all or none; without --old the edits come from stdin."""
     edits = options.edits(old, new)
     with opened(opening) as store:
-        return done(store.patch(path, edits, expected_version=expected), "patched", as_json)
+        written = store.patch(path, edits, expected_version=expected)
+        return done(written, "patched", store.root, as_json=as_json)
 
 
 @command(options.SOURCE, options.NEW_NAME, options.EXPECTED, JSON)
@@ -116,14 +124,16 @@ def move(
 ) -> int:
     """Rename a file."""
     with opened(opening) as store:
-        return done(store.move(source, target, expected_version=expected), "moved to", as_json)
+        written = store.move(source, target, expected_version=expected)
+        return done(written, "moved to", store.root, as_json=as_json)
 
 
 @command(options.EXISTING, options.EXPECTED, JSON)
 def delete(opening: RootOptions, path: str, expected: str | None, *, as_json: bool) -> int:
     """Delete a file; its text goes to the history."""
     with opened(opening) as store:
-        return done(store.delete(path, expected_version=expected), "deleted", as_json)
+        written = store.delete(path, expected_version=expected)
+        return done(written, "deleted", store.root, as_json=as_json)
 
 
 @command(
@@ -343,10 +353,11 @@ def archive(
         raise UsageError("--rebuild goes with no other option")
     with opened(opening) as store:
         if not (is_rule or sessions or restore or rebuild or store.settings().archive):
+            from commonplace.settings import NAME
+
             what = "--older 90d, --session 0198c1d2, --over 2GB"
-            raise UsageError(
-                f"say what to archive: {what}, or a rule in .commonplace/settings.toml"
-            )
+            where = store.side_files().path(NAME)
+            raise UsageError(f"say what to archive: {what}, or a rule in {where}")
         if restore:
             done = store.restore_archived(sessions, dry_run=dry_run)
         elif rebuild:

@@ -15,7 +15,7 @@ from commonplace.engines.archive_queries import languages_of
 from commonplace.engines.search import search
 from commonplace.errors import CommonplaceError, NotFound, QueryError
 from commonplace.locks import Lock
-from commonplace.settings import WHERE
+from commonplace.settings import NAME
 from commonplace.timestamps import seconds
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ class Archive:
                 older=rule.older, sessions=rule.sessions, over=rule.over, dry_run=dry_run
             )
         except QueryError as error:
-            raise QueryError(f"{WHERE}, [archive] sessions: {error}") from error
+            where = self._store.side_files().path(NAME)
+            raise QueryError(f"{where}, [archive] sessions: {error}") from error
         if not dry_run:
             self._store.side_files(FOLDER).replace(RULE, [_text(rule)])
         return done

@@ -199,6 +199,13 @@ def test_what_the_user_asks_to_forget_is_shown_and_erased_by_its_token(memory: P
     assert "I live in Berlin" not in texts(memory)
 
 
+def test_a_token_holds_what_the_same_flush_has_written(memory: Profile) -> None:
+    said = ["My name is Anna and I live in Lisbon.", "Forget that I live in Lisbon."]
+    (request,) = memory.flush([("user", text) for text in said])["to_forget"]
+    assert memory.forget(request["what"], request["token"])["erased"]
+    assert not any("Lisbon" in text for text in texts(memory))
+
+
 @pytest.mark.parametrize(
     ("said", "what"), [("forget that", ""), ("Can you forget everything about me", "me")]
 )

@@ -343,9 +343,6 @@ class Profile(ForgetTool):
             if found.reason.startswith("ephemeral") and pairs[known + found.source][0] == "user"
         ]
         asked = [found for found in classified if pairs[known + found.source][0] == "user"]
-        requests = [
-            requested(found.text, found.about, self.forget) for found in requests_to_forget(asked)
-        ]
         lines = [_logged(one) for one in remembered]
         lines += [f"left out ({one['reason']}): {one['text']}" for one in filtered]
         written = self._log.add(self._clock(), pairs, session, lines) if lines else None
@@ -354,6 +351,12 @@ class Profile(ForgetTool):
         noted = {one.source for one in classified if one.kept or one.reason.startswith("ephemeral")}
         for source in noted:
             add_counts(counts, texts[known + source][1][1])
+        if counts and written:
+            self.store.log_redactions(written.path, counts)
+        # last: their tokens are of what all of this has written
+        requests = [
+            requested(found.text, found.about, self.forget) for found in requests_to_forget(asked)
+        ]
         receipt = {
             "success": True,
             "messages": len(pairs) - known,
@@ -364,8 +367,6 @@ class Profile(ForgetTool):
             "passed_over": len(classified) - len(lines) - len(requests),
             "log": written and written.path,
         }
-        if counts and written:
-            self.store.log_redactions(written.path, counts)
         return with_redactions(self.store, receipt, counts)
 
     def _forget(self, what: str, token: str) -> ForgetAnswer:

@@ -60,7 +60,7 @@ impl Pattern {
         }
         let text = if fixed { regex_syntax::escape(pattern) } else { pattern.to_owned() };
         let wrong = |why: &dyn std::fmt::Display| refused("regex", format!("{why}"));
-        let ast = ast::parse::Parser::new().parse(&text).map_err(|e| wrong(&e))?;
+        let ast = ast::parse::Parser::new().parse(&text).map_err(|e| wrong(e.kind()))?;
         let facts = ast::visit(&ast, AstVisitor::default()).map_err(|why| wrong(&why))?;
         let ignore_case = match case {
             Case::Smart => !facts.has_upper,
@@ -72,7 +72,7 @@ impl Pattern {
             .multi_line(true)
             .build()
             .translate(&text, &ast)
-            .map_err(|e| wrong(&e))?;
+            .map_err(|e| wrong(e.kind()))?;
         let config = meta::Config::new()
             .nfa_size_limit(Some(MAX_COMPILED))
             .onepass_size_limit(Some(MAX_COMPILED))

@@ -186,7 +186,7 @@ impl<'a> ContentBlock<'a> {
 }
 
 /// A key or a short word, decoded only when it holds an escape.
-pub(super) fn unescaped(body: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn unescaped(body: &[u8]) -> Cow<'_, [u8]> {
     if !body.contains(&b'\\') {
         return Cow::Borrowed(body);
     }

@@ -11,6 +11,7 @@ use crate::files::{kept_path, paths::OWN};
 use crate::filter::SearchFilter;
 use crate::store::Store;
 use crate::store::forget::erasure::{Erasure, FileErasure, edited};
+use crate::store::forget::line_text::file_says;
 use crate::store::forget::needles::{Needle, Needles};
 use crate::store::forget::note_units::{units_with, without};
 use crate::store::forget::tombstones::Tombstones;
@@ -118,7 +119,7 @@ impl Store {
             Err(Error::NotFound { .. }) => return Ok(Scrubbed::NotHeld),
             bytes => bytes?,
         };
-        if !needles.are_in(&bytes) {
+        if !file_says(path, &bytes, needles) {
             return Ok(Scrubbed::NotHeld);
         }
         let left = match (FileKind::of(path), std::str::from_utf8(&bytes)) {
@@ -137,7 +138,10 @@ impl Store {
             }
             _ => return Ok(Scrubbed::Undivided),
         };
-        Ok(if needles.are_in(&left) { Scrubbed::Undivided } else { Scrubbed::Left(left) })
+        Ok(match file_says(path, &left, needles) {
+            true => Scrubbed::Undivided,
+            false => Scrubbed::Left(left),
+        })
     }
 
     /// Reads a file, one of our own too.

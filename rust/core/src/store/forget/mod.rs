@@ -1,7 +1,8 @@
 //! Forgetting: texts leave notes, transcripts, history, index and caches, and do not come back.
 //!
-//! 1. `plan`: what is meant becomes lines of transcripts ([`transcript_units`]) and units of notes
-//!    ([`note_units`]), with the texts of the history that hold the same.
+//! 1. `plan`: what is meant becomes lines of transcripts ([`transcript_units`], by what they say:
+//!    [`line_text`]) and units of notes ([`note_units`]), with the texts of the history that hold
+//!    the same.
 //! 2. [`erasure`]: all of that is written to a journal, durably.
 //! 3. `apply`: tombstones ([`tombstones`]), files, history, logs and caches, the index.
 //! 4. The journal is removed.
@@ -12,6 +13,7 @@
 mod apply;
 mod caches;
 mod erasure;
+mod line_text;
 mod needles;
 mod note_units;
 mod plan;
