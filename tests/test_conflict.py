@@ -60,6 +60,11 @@ def test_labelled_pairs(half: str, recall: float) -> None:
         ("Standup 9:30", "the standup is at 10 now", "changed:standup"),
         ("女儿四岁", "女儿五岁了", "changed:age"),
         ("我不会游泳", "春天学会游泳了", "changed:swimming"),
+        ("我住在北京", "我现在在上海", "changed:home"),
+        ("I live in Porto", "i'm in lisbon now", "changed:home"),
+        ("I live in Porto", "I'm in Peckham now", "changed:home"),
+        ("我在腾讯上班", "我现在在阿里", "changed:employer"),
+        ("我在腾讯上班", "我现在在学日语", "unrelated"),
         ("I live alone", "my girlfriend moved in", "changed:household"),
         # of another, of the past, of another thing
         ("My manager is Ana", "the new manager of the data team is Bo", "unrelated"),
@@ -120,6 +125,14 @@ def test_a_rule_for_what_ended_needs_a_likelihood() -> None:
         "我把沙发搬到客厅了",
         "会议搬到周五了",
         "搬运工来了",
+        "我现在在腾讯上班",
+        "我换工作了,现在在腾讯",
+        "我现在在找工作",
+        "我现在在读研究生",
+        "我现在在学日语",
+        "我现在在家办公",
+        "我现在在图书馆学习",
+        "我家在地铁站附近",
     ],
 )
 def test_a_character_inside_another_word_is_no_verb(home: str, new: str) -> None:
@@ -147,6 +160,14 @@ def test_the_verb_itself_is_one(new: str) -> None:
         "I moved to tears",
         "I love living in the moment",
         "I live in hope",
+        "I live near the river",
+        "I'm in sales now",
+        "I'm in hospital now",
+        "I'm in grad school now",
+        "I'm in my second year now",
+        "we're in the garden now",
+        "I'm back in therapy",
+        "my house is in good shape",
     ],
 )
 def test_who_moves_a_thing_or_lives_in_no_place_lives_where_he_did(home: str, new: str) -> None:
