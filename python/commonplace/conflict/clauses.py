@@ -182,9 +182,6 @@ def _chain(text: str, start: int, end: int) -> Chain:
     clauses = list(_clauses(text, start, inner))
     if len(clauses) == 1 and liked:
         return _listed(text, Chain(start, end, (start, liked.end())), liked.end(), inner)
-    if len(clauses) == 1 and (lives := _LIVES.match(text, start, inner)):
-        pieces = [(lives.end("lead"), lives.start("gap")), (lives.end("gap"), inner)]
-        return Chain(start, end, lives.span("lead"), pieces, [True, True])
     return _of_clauses(text, start, end, clauses)
 
 
@@ -202,6 +199,20 @@ def _of_clauses(text: str, start: int, end: int, clauses: list[tuple[int, int]])
         bool(number and lead and lead.start() < begin) and not _has_subject(text[begin:stop])
         for number, (begin, stop) in enumerate(clauses)
     ]
+    return chain if any(chain.needs) else _with_company(text, chain)
+
+
+def _with_company(text: str, chain: Chain) -> Chain:
+    """Return a chain in which where somebody lives, and with whom, are two pieces."""
+    for number, piece in enumerate(chain.pieces):
+        if lives := _LIVES.match(text, *piece):
+            chain.pieces[number : number + 1] = [
+                (piece[0], lives.start("gap")),
+                (lives.end("gap"), piece[1]),
+            ]
+            chain.lead = lives.span("lead")
+            chain.needs.insert(number + 1, True)
+            break
     return chain
 
 
