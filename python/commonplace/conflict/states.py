@@ -204,7 +204,7 @@ def is_known_place(value: str, names: str) -> bool:
         return True
     if CHINESE.search(value):
         city = attributes_tables().sort["city"].match(value)
-        return bool(city) and bool(DISTRICT.fullmatch(value, city.end()))
+        return bool(city and DISTRICT.fullmatch(value, city.end()))
     if attributes_tables().sort["city"].fullmatch(value):
         return True
     at = names.casefold().find(value)
