@@ -100,10 +100,11 @@ _LIKED = re.compile(
     re.IGNORECASE,
 )
 KEY = re.compile(r"(?P<key>[^:：=\n]{1,30}?)\s*(?:：|:(?![\d/]))\s*(?=\S)")
-# Where somebody lives, and with whom
+# Where somebody lives, and with whom; what he works as, and for whom
 _LIVES = re.compile(
-    r"(?P<lead>(?:(?:the )?user |i |we )lives? )in [^,;]+?"
-    r"(?P<gap> )with (?=my|our|his|her|their|a )",
+    r"(?P<lead>(?:(?:the )?user |i |we )(?:lives?(?= in )|works?(?= as )) )"
+    r"(?:in [^,;]+?(?= with (?:my|our|his|her|their|a ))|as [^,;]+?(?= (?:at|for) (?-i:[A-Z])))"
+    r"(?P<gap> )",
     re.IGNORECASE,
 )
 _PREFERENCE = re.compile(
@@ -203,7 +204,7 @@ def _of_clauses(text: str, start: int, end: int, clauses: list[tuple[int, int]])
 
 
 def _with_company(text: str, chain: Chain) -> Chain:
-    """Return a chain in which where somebody lives, and with whom, are two pieces."""
+    """Return a chain in which place and company, or role and employer, are two pieces."""
     for number, piece in enumerate(chain.pieces):
         if lives := _LIVES.match(text, *piece):
             chain.pieces[number : number + 1] = [

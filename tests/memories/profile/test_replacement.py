@@ -64,6 +64,12 @@ def test_who_moves_does_not_surely_leave_whom_he_lives_with(memory: Profile, bef
     assert f"{before}I live with my husband Pedro" in texts(memory)
 
 
+def test_who_has_another_role_works_for_the_same(memory: Profile) -> None:
+    memory.remember("I work as a backend engineer at Siemens", "general")
+    memory.remember("I got promoted to tech lead", "general")
+    assert sorted(texts(memory)) == ["I got promoted to tech lead", "I work at Siemens"]
+
+
 def test_what_is_said_again_with_more_stays_once(opened: Store, memory: Profile) -> None:
     memory.remember("I live in Lisbon with my husband Pedro", "general")
     again = "I'm 34 and I live in Lisbon with my husband Pedro"
