@@ -92,6 +92,10 @@ def test_a_profile(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     out = shell("profile", "flush", "-")
     assert out.startswith("kept: I prefer tea.  MEMORY.md#L")
     assert "left out: This time use English.  ephemeral:this-time" in out
+    stdin(monkeypatch, b'[{"role": "user", "content": "I prefer light mode."}]')
+    assert "\n  in place of: User prefers dark mode  MEMORY.md#L8\n" in shell(
+        "profile", "flush", "-"
+    )
     stdin(monkeypatch, b'[{"role": "user", "content": "Forget that I prefer tea. Forget that."}]')
     out = shell("profile", "flush", "-")
     assert out.startswith("asked to forget: Forget that I prefer tea.\nwould erase: - I prefer tea")

@@ -141,14 +141,14 @@ def _receipt_lines(receipt: Mapping[str, Any], root: Path | None) -> Iterable[tu
         verb = "wrote " if receipt.get("added", True) else "there already: "
         title = f"  [{receipt['category']}]" if receipt.get("category") else ""
         yield verb, (str(place), "cyan"), title, (f"  version {receipt.get('version')}", "dim")
-    for old in receipt.get("replaced") or ():
-        yield f"  in place of: {old['text']}", (f"  {old['citation']}", "dim")
+    yield from _replaced_lines(receipt)
     if receipt.get("history"):
         yield ((old_text(receipt["history"], root), "dim"),)
     for name, verb in _COUNTED.items():
         for one in receipt.get(name) or ():
             where = one.get("citation") or one.get("reason")
             yield f"{verb}: {one['text']}", (f"  {where}", "dim")
+            yield from _replaced_lines(one)
     for request in receipt.get("to_forget") or ():
         yield from _request_lines(request)
     for note in receipt.get("notes") or ():
@@ -157,6 +157,11 @@ def _receipt_lines(receipt: Mapping[str, Any], root: Path | None) -> Iterable[tu
     rest = {name: value for name, value in receipt.items() if name not in told}
     for line in _field_lines({k: v for k, v in rest.items() if v not in (None, [], {})}):
         yield ((line, "dim"),)
+
+
+def _replaced_lines(receipt: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    for old in receipt.get("replaced") or ():
+        yield f"  in place of: {old['text']}", (f"  {old['citation']}", "dim")
 
 
 def _request_lines(request: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:

@@ -39,6 +39,7 @@ INSTEAD = re.compile(
 SLOT_SCOPE = re.compile(
     r"\b(?:in|for|on|at|when|while|during|with|if|but|because)\b|的时候|必须|[里时]$"
 )
+PHONE_NUMBER = re.compile(r"\+?\d[\d ()-]{5,}$")
 LIST = re.compile(r",| and | or |、|和|以及| / ")
 
 
@@ -81,9 +82,19 @@ def of_key(key: str, value: str) -> Iterator[Claim]:
     words = value.split()
     if tables.many.search(key) or LIST.search(value) or len(words) > 6 or len(value) > 40:
         return
-    known = tables.same.get(key)
+    known = key in tables.same
     if known or tables.one.search(key) or (SCALAR.search(value) and len(words) <= 3):
-        yield claim(known or key, value)
+        yield claim(attribute_of(key, value), value)
+
+
+def attribute_of(key: str, value: str) -> str:
+    """Return the attribute that a key names: of a phone, its number is another one.
+
+    >>> attribute_of("mobile", "0612345678"), attribute_of("mobile", "pixel")
+    ('phone number', 'phone')
+    """
+    attribute = load().same.get(key, key)
+    return "phone number" if attribute == "phone" and PHONE_NUMBER.match(value) else attribute
 
 
 def of_families(text: str, names: str) -> Iterator[Claim]:
@@ -168,7 +179,7 @@ def of_forms(text: str, names: str) -> Iterator[Claim]:
         elif SCALAR.search(value) or (
             tables.one.search(about) and is_proper_name(about, value, names)
         ):
-            yield claim(tables.same.get(about, about), value)
+            yield claim(attribute_of(about, value), value)
 
 
 def is_proper_name(about: str, value: str, names: str) -> bool:

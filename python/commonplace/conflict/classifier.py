@@ -33,6 +33,7 @@ CODE = re.compile(
 )
 # Sides of how answers are written: language, length, …
 STYLES = {"replies", "detail", "emoji", "units", "spelling"}
+OF_NUMBER = re.compile(r"\bnumbers?\b|\bsim\b|号|\d[\d -]{5}", re.IGNORECASE)
 # What has none states nothing that a new statement could make untrue
 WORD = re.compile(r"[^\W\d_]{2}")
 # A piece of code that is at hand: "keep the JSON tag"
@@ -82,6 +83,7 @@ def may_conflict(old: str, new: str) -> bool:
         and not is_of_stranger(old, new)
         and not of_another_thing(old, new)
         and not are_of_two_styles(old, new)
+        and not are_phone_and_number(old, new)
         and not are_foreign(old, new)
     )
 
@@ -106,6 +108,16 @@ def are_of_two_styles(old: str, new: str) -> bool:
     """
     sides = [{one.attribute for one in readings(text)} & STYLES for text in (old, new)]
     return all(sides) and sides[0].isdisjoint(sides[1])
+
+
+def are_phone_and_number(old: str, new: str) -> bool:
+    """Say whether only one of the statements is about a phone number.
+
+    >>> are_phone_and_number("My phone number is 555-0192", "I lost my phone")
+    True
+    """
+    told = any(one.attribute == "phone number" for text in (old, new) for one in readings(text))
+    return told and not all(map(OF_NUMBER.search, (old, new)))
 
 
 def likelihood(old: str, new: str) -> float:

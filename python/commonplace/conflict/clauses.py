@@ -100,10 +100,11 @@ _LIKED = re.compile(
     re.IGNORECASE,
 )
 KEY = re.compile(r"(?P<key>[^:：=\n]{1,30}?)\s*(?:：|:(?![\d/]))\s*(?=\S)")
-# Where somebody lives, and with whom
+# Where somebody lives, and with whom; what he works as, and for whom
 _LIVES = re.compile(
-    r"(?P<lead>(?:(?:the )?user |i |we )lives? )in [^,;]+?"
-    r"(?P<gap> )with (?=my|our|his|her|their|a )",
+    r"(?P<lead>(?:(?:the )?user |i |we )(?:lives?(?= in )|works?(?= as )) )"
+    r"(?:in [^,;]+?(?= with (?:my|our|his|her|their|a ))|as [^,;]+?(?= (?:at|for) (?-i:[A-Z])))"
+    r"(?P<gap> )",
     re.IGNORECASE,
 )
 _PREFERENCE = re.compile(
@@ -182,9 +183,6 @@ def _chain(text: str, start: int, end: int) -> Chain:
     clauses = list(_clauses(text, start, inner))
     if len(clauses) == 1 and liked:
         return _listed(text, Chain(start, end, (start, liked.end())), liked.end(), inner)
-    if len(clauses) == 1 and (lives := _LIVES.match(text, start, inner)):
-        pieces = [(lives.end("lead"), lives.start("gap")), (lives.end("gap"), inner)]
-        return Chain(start, end, lives.span("lead"), pieces, [True, True])
     return _of_clauses(text, start, end, clauses)
 
 
@@ -202,6 +200,20 @@ def _of_clauses(text: str, start: int, end: int, clauses: list[tuple[int, int]])
         bool(number and lead and lead.start() < begin) and not _has_subject(text[begin:stop])
         for number, (begin, stop) in enumerate(clauses)
     ]
+    return chain if any(chain.needs) else _with_company(text, chain)
+
+
+def _with_company(text: str, chain: Chain) -> Chain:
+    """Return a chain in which place and company, or role and employer, are two pieces."""
+    for number, piece in enumerate(chain.pieces):
+        if lives := _LIVES.match(text, *piece):
+            chain.pieces[number : number + 1] = [
+                (piece[0], lives.start("gap")),
+                (lives.end("gap"), piece[1]),
+            ]
+            chain.lead = lives.span("lead")
+            chain.needs.insert(number + 1, True)
+            break
     return chain
 
 

@@ -35,6 +35,10 @@ _FORMS = [
         rf"{_LEAD}{_IT_IS} {_SPELT}(?P<right>[\w'-]+),? {_LETTERS}",
         rf"{_LEAD}{_IT_IS} (?:spelt|spelled|written) (?P<right>[\w'-]+)[.!]*",
         (
+            rf"{_LEAD}my name(?:'s| is) (?:actually )?(?:spelt|spelled|written) (?P<right>[\w'-]+)"
+            rf"(?:,? (?:{_LETTERS}|(?:an?|one|two|double|single|no) [a-z](?:'?s)?))?[.!]*"
+        ),
+        (
             r"(?:不对?|错了|[说打写记]错了)?[，,]?(?:应该)?不是(?P<wrong>[^，,。？]{1,12})[，,]"
             r"(?:而|应该)?是(?P<right>[^，,。？]{1,12})(?:[，,][^？]*)?[。！]*"
         ),

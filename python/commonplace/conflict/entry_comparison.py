@@ -212,6 +212,17 @@ def is_paraphrase(old: str, new: str, compare: Compare) -> bool:
     return words[0] <= words[1] or words[1] <= words[0] or not choices[0].isdisjoint(choices[1])
 
 
+def is_contained(old: str, new: str) -> bool:
+    """Return whether a text says word for word what another one says, and more.
+
+    >>> is_contained("I like tea", "I'm 34 and I like tea"), is_contained("I like tea", "I like it")
+    (True, False)
+    """
+    olds = statements(old)
+    said = {plain(one.reading) for one in statements(new)}
+    return {plain(one.reading) for one in olds} < said and _is_bare(without(old, olds))
+
+
 def is_better(new: str, old: str) -> bool:
     """Return whether of two paraphrases the new one is to stay: it says more, or is about the user.
 

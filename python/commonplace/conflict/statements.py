@@ -129,8 +129,12 @@ def _kept(text: str, chain: Chain, gone: Collection[tuple[int, int]]) -> str:
     for number in kept:
         begin, end = chain.pieces[number]
         if number != first:
-            parts.append(text[chain.pieces[number - 1][1] : begin])
-            if number == lost and at not in kept:
+            again = number == lost and at not in kept
+            # a gap within a clause parts no clauses: "I'm 34 and I live in Ghent with my wife"
+            gap = text[chain.pieces[number - 1][1] : begin]
+            after = at if again and not gap.strip() else number
+            parts.append(text[chain.pieces[after - 1][1] : chain.pieces[after][0]])
+            if again:
                 parts.append(text[slice(*chain.lead)])
         parts.append(text[begin:end])
     # its source says what is gone, too

@@ -12,10 +12,13 @@ from functools import cache
 from typing import NamedTuple
 
 from commonplace.chat_spelling import expanded
+from commonplace.conflict.features import load as attributes_tables
 from commonplace.conflict.lazy_pattern import LazyPattern
 from commonplace.conflict.literal_filter import LiteralFilter
+from commonplace.conflict.tables import load as conflict_tables
 from commonplace.conflict.tables import read_table
 from commonplace.conflict.words import DENIALS, LONG_FORMS, cached
+from commonplace.letter_ranges import CHINESE
 
 NO_PLACE = "and|so|for|with|since|now|last|this|btw|after|but|to|from|moved"
 PLACE = rf"[a-z][\w'&.-]*(?: (?!(?:{NO_PLACE})\b)[\w'&-]+){{0,2}}?"
@@ -70,6 +73,10 @@ GROUP = re.compile(
     r" (?:team|group|office|department|branch))\b"
     r"|(?:^|[，。])(?P<who2>(?!我|咱|用户)[^，。]{1,8}?(?:组|部|部门|团队|分公司|办公室|店))的"
 )
+# A group of a slot with such a name holds what must be known for a place
+KNOWN = "known"
+# What may follow the name of a city, and is still a place
+DISTRICT = re.compile(r"市?(?:[\u4e00-\u9fff]{1,3}[区县镇村])?")
 # What has moved or is somewhere, if not the user
 NOT_AT_HOME = re.compile(
     r"\b(?:company|office|team|startup|headquarters|hq|servers?|factory)\b|公司|办公室|总部|团队|工厂"
@@ -177,10 +184,34 @@ def readings(names: str) -> tuple[Reading, ...]:
     >>> readings("it was my birthday, i'm 42 now")
     (Reading(subject='', attribute='age', value='42', rank=0, strong=True),)
     """
-    return tuple(dict.fromkeys(_readings(expanded(" ".join(names.split())).casefold())))
+    names = expanded(" ".join(names.split()))
+    return tuple(dict.fromkeys(_readings(names.casefold(), names)))
 
 
-def _readings(text: str) -> Iterator[Reading]:
+def is_known_place(value: str, names: str) -> bool:
+    """Say whether a value is surely a place: a city or country that is known, or a name.
+
+    Args:
+        value: What is in the place of one, in small letters.
+        names: The statement as it was written, in which a name has a capital letter.
+
+    >>> is_known_place("ghent", "i'm in ghent now"), is_known_place("sales", "I'm in sales now")
+    (True, False)
+    >>> is_known_place("上海", "我现在在上海"), is_known_place("腾讯", "我现在在腾讯")
+    (True, False)
+    """
+    if conflict_tables().country.search(value):
+        return True
+    if CHINESE.search(value):
+        city = attributes_tables().sort["city"].match(value)
+        return bool(city and DISTRICT.fullmatch(value, city.end()))
+    if attributes_tables().sort["city"].fullmatch(value):
+        return True
+    at = names.casefold().find(value)
+    return at >= 0 and names[at].isupper() and names[at + 1 : at + 2].islower()
+
+
+def _readings(text: str, names: str) -> Iterator[Reading]:
     text = AGO.sub("", text.replace("\u2019", "'"))
     parts = [part.strip() for part in CLAUSE.split(text) if part and part.strip()]
     subject = ""
@@ -189,12 +220,12 @@ def _readings(text: str) -> Iterator[Reading]:
             subject = found["who"]
         elif FIRST.match(part):
             subject = ""
-        yield from _of_clause(part, subject)
+        yield from _of_clause(part, subject, names)
     if len(parts) > 1 and not OTHER.match(parts[0]):
-        yield from _of_slots(text, "")
+        yield from _of_slots(text, "", names)
 
 
-def _of_clause(part: str, subject: str) -> Iterator[Reading]:
+def _of_clause(part: str, subject: str, names: str) -> Iterator[Reading]:
     tables = load()
     long = part
     for short, form in LONG_FORMS:
@@ -210,17 +241,20 @@ def _of_clause(part: str, subject: str) -> Iterator[Reading]:
         if state.pattern.search(part) and (state.denied or not denied or state.rank):
             yield Reading(who, state.attribute, state.value, state.rank)
     if not denied:
-        yield from _of_slots(part, subject)
+        yield from _of_slots(part, subject, names)
 
 
-def _of_slots(part: str, subject: str) -> Iterator[Reading]:
+def _of_slots(part: str, subject: str, names: str) -> Iterator[Reading]:
     tables = load()
     for number in tables.possible_slots.possible(part):
         slot = tables.slots[number]
         if slot.attribute == "home" and NOT_AT_HOME.search(part):
             continue
         for found in slot.pattern.finditer(part):
-            value = next((group for group in found.groups() if group), "").strip(" .'-")
+            group, value = next(((n, v) for n, v in found.groupdict().items() if v), ("", ""))
+            value = value.strip(" .'-")
+            if group.startswith(KNOWN) and not is_known_place(value, names):
+                continue
             if value and not (slot.other and slot.other.search(value)):
                 strong = not slot.strong or bool(slot.strong.search(part))
                 of_group = group_of(part) if slot.attribute == "manager" else ""

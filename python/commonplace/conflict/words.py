@@ -98,6 +98,7 @@ DATES = re.compile(
     rf"|\b(?:since |in |as of |after )?(?:last|this|the) (?:{SEASONS})\b"
     rf"|\b(?:a|two|three|some) (?:{SEASONS})s? ago\b"
 )
+DOUBLED = re.compile(r"(?<=..)([bdgmnprt])\1$|e+$")
 NUMERAL = re.compile(r"[一二两三四五六七八九十百千万]+")
 KINDS = {
     "day": re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|周[一二三四五六日末天]|星期"),
@@ -287,5 +288,7 @@ def stem(word: str) -> str:
     """Return a word without the endings that depend on who speaks."""
     for end in ("ing", "es", "s"):
         if word.endswith(end) and len(word) > len(end) + 2 and not (end == "s" and word[-2] == "s"):
-            return word.removesuffix(end).rstrip("e")
+            word = word.removesuffix(end)
+            # "running" is of "run", "adding" of "add"
+            return DOUBLED.sub(r"\1", word) if end == "ing" else word.rstrip("e")
     return word.rstrip("e")

@@ -55,6 +55,29 @@ def test_the_receipt_says_what_may_have_ended_too(memory: Profile) -> None:
     assert note.endswith("it cannot be told apart what else this ends: '女儿在一小'")
 
 
+@pytest.mark.parametrize("before", ["", "I'm 34 and "])
+def test_who_moves_does_not_surely_leave_whom_he_lives_with(memory: Profile, before: str) -> None:
+    memory.remember(f"{before}I live in Lisbon with my husband Pedro", "general")
+    receipt = memory.remember("we moved to Porto last month", "general")
+    assert [old["text"] for old in receipt["replaced"]] == ["I live in Lisbon"]
+    assert "'with my husband Pedro'" in receipt["notes"][0]
+    assert f"{before}I live with my husband Pedro" in texts(memory)
+
+
+def test_who_has_another_role_works_for_the_same(memory: Profile) -> None:
+    memory.remember("I work as a backend engineer at Siemens", "general")
+    memory.remember("I got promoted to tech lead", "general")
+    assert sorted(texts(memory)) == ["I got promoted to tech lead", "I work at Siemens"]
+
+
+def test_what_is_said_again_with_more_stays_once(opened: Store, memory: Profile) -> None:
+    memory.remember("I live in Lisbon with my husband Pedro", "general")
+    again = "I'm 34 and I live in Lisbon with my husband Pedro"
+    assert memory.remember(again, "general")["added"]
+    assert texts(memory) == [again]
+    assert "~~" not in opened.read("MEMORY.md")
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [("工作日在北京，周末在天津", "我搬到上海了"), ("我和老婆住在杭州，养了一只猫", "我离婚了")],

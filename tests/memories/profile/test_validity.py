@@ -118,6 +118,17 @@ def test_what_is_told_later_does_not_end_before_it_began(opened: Store, clock: C
     assert (berlin.since, berlin.until) == (began, clock.now.date() - timedelta(days=1))
 
 
+def test_what_was_told_the_same_day_ends_before_the_change(memory: Profile, clock: Clock) -> None:
+    memory.remember("I live in Lisbon", "identity")
+    memory.remember("we moved to Porto last month", "identity")
+    began = clock.now.date() - timedelta(days=30)
+    porto, lisbon = sorted(memory.entries(past=True), key=lambda one: one.until is not None)
+    assert (porto.since, lisbon.since) == (began, None)
+    assert lisbon.until == began - timedelta(days=1)
+    found = memory.recall("live moved", at=began).found
+    assert [one.text for one in found] == [porto.text]
+
+
 def test_what_was_true_may_be_true_again(memory: Profile, clock: Clock) -> None:
     for home in ("Berlin", "Lisbon", "Berlin"):
         clock.now += timedelta(days=10)

@@ -53,6 +53,17 @@ def test_a_correction_that_may_mean_two_statements_changes_none(opened: Store) -
     assert "text" not in receipt
 
 
+def test_a_wrong_spelling_was_never_true(opened: Store) -> None:
+    memory = Profile(opened)
+    memory.remember("My name is Anna Kovacs")
+    memory.remember("my name is spelled Ana, one n")
+    (name,) = memory.entries(past=True)
+    assert name.text.startswith("My name is Ana Kovacs — ")
+    memory.remember("I collect stamps of the nineteenth century", "identity")
+    # who the user is comes first, in any words and any category
+    assert "- My name is Ana Kovacs" in memory.inject(budget=150).text
+
+
 def test_a_receipt_says_what_was_stored_of_a_correction(opened: Store) -> None:
     memory = Profile(opened)
     memory.remember("User's name is Ana")

@@ -19,6 +19,7 @@ from commonplace.conflict.entry_comparison import (
     EntryVerdict,
     compare_entry,
     is_better,
+    is_contained,
     is_paraphrase,
     readings,
 )
@@ -113,8 +114,11 @@ class Change:
         judged: list[tuple[Entry, EntryVerdict]] = []
         for entry in self._true(found):
             stays = entry.by == OWNER != self.mark.by
-            if is_paraphrase(entry.text, self.content, self.compare):
-                if stays or not self._is_better(entry):
+            contained = is_contained(entry.text, self.content)
+            if contained and stays:
+                continue
+            if contained or is_paraphrase(entry.text, self.content, self.compare):
+                if not contained and (stays or not self._is_better(entry)):
                     return entry, []
                 whole = Statement(0, len(entry.text), *(entry.text,) * 3)
                 same_verdict = Verdict(conflict=False, reason="same")
@@ -212,7 +216,11 @@ class Change:
         if not self.corrects and not _is_same(verdict):
             last = self._began() - timedelta(days=1)
             if since and since > last:
-                last = self.today - timedelta(days=1)
+                if entry.since:
+                    last = self.today - timedelta(days=1)
+                else:
+                    # it was told then, and began before
+                    since = None
             mark = _until(replace(entry.mark, since=since), last)
             for one, _ in verdict.untrue:
                 if (*again.key[:1], one.alone, mark) not in there:

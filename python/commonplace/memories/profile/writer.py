@@ -115,6 +115,7 @@ class Writer:
         today = self._today()
         said = said or today
         given, content = content, self._completed(content) if by == OWNER else content
+        follow = follow or content != given
         near = self._near(content)
         compare = self._comparer()
         main = self._pages.main
