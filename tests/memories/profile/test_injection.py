@@ -112,7 +112,14 @@ def test_who_the_user_is_comes_first_however_much_there_is(thirty: Profile) -> N
 
 @pytest.mark.parametrize("category", ["general", "identity"])
 @pytest.mark.parametrize(
-    "said", ["My name is Kaito", "用户叫小明", "I'm a baker, and call me Kai."]
+    "said",
+    [
+        "My name is Kaito",
+        "用户叫小明",
+        "I'm a baker, and call me Kai.",
+        "I'm Lin Yue, I run the back end.",
+        "hi, my name is Anna",
+    ],
 )
 def test_a_name_is_first_whatever_its_category_and_the_budget(
     opened: Store, category: str, said: str

@@ -13,6 +13,7 @@ in turn. What one share leaves is for the other. The heading says how many entri
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, zip_longest
 
@@ -29,6 +30,11 @@ FIRST = "identity"
 """Of this category everything goes in before all else but the name, needed in every answer."""
 NAMES = frozenset({("", "name"), ("", "called")})
 """Claims of a statement that tells what the user is called."""
+INTRODUCTION = re.compile(
+    r"(?i:(?:(?:hi|hello|hey)(?: (?:there|all))?[,!.]? )?(?:my name is|i['’]?m|i am|this is)) "
+    r"(?!I\b)[A-Z][a-z]+(?: [A-Z][a-z]+)*(?=[ ,.!]|\Z)"
+)
+"""So somebody introduces himself; "I'm Dutch" is read so as well, and comes behind a sure name."""
 ALWAYS = ("style", "preference")
 """Of these categories everything goes in next, as far as the share of MEMORY.md allows."""
 CONSIDERED = 200
@@ -102,10 +108,10 @@ def by_priority(profile: Sequence[tuple[str, Piece]]) -> list[Piece]:
 def identity(profile: Sequence[tuple[str, Piece]]) -> list[Piece]:
     """Return who the user is, newest first: the name, then the rest of that category."""
     newest = list(reversed(profile))
-    named = (piece for _, piece in newest if names_user(piece.text))
-    return list(
-        dict.fromkeys([*named, *(piece for category, piece in newest if key_of(category) == FIRST)])
-    )
+    named = [piece for _, piece in newest if names_user(piece.text)]
+    introduced = [piece for _, piece in newest if INTRODUCTION.match(piece.text)]
+    of_category = [piece for category, piece in newest if key_of(category) == FIRST]
+    return list(dict.fromkeys([*named, *introduced, *of_category]))
 
 
 def names_user(text: str) -> bool:
