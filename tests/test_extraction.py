@@ -137,6 +137,12 @@ def test_reasons(sentence: str, reason: str) -> None:
         ("from now on use tabs", None),
         ("以后别用PPT", None),
         ("先进的算法", None),
+        ("ping me in 20 minutes", "in 20 minutes"),
+        ("Nudge me in a friendly tone", None),
+        ("Ping me on Monday mornings", None),
+        ("remind me at 6 that I'm allergic to nuts", None),
+        ("下午一点叫我", "下午一点叫我"),
+        ("亲切一点叫我小明就好", None),
     ],
 )
 def test_ephemeral_words(sentence: str, words: str | None) -> None:

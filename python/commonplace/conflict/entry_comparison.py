@@ -36,6 +36,8 @@ _ADVERBIAL = re.compile(
     r"|天天[喝吃玩用]\Z|一天[一二两三四五六七八九十半几\d]+[杯包根顿]\Z|.{1,4}的\Z",
     re.IGNORECASE,
 )
+# Takes back a part of what is said beside it: "I am vegan, but I eat fish"
+_LIMITS = re.compile(r"\b(?:but|except|unless|although|though|not)\b|n't\b|但|不过|除了|只是|除非")
 # What is called so is gone with its name
 _NAMED = re.compile(r"名?叫(?!我)")
 # "a parrot, Kiwi"
@@ -220,7 +222,8 @@ def is_contained(old: str, new: str) -> bool:
     """
     olds = statements(old)
     said = {plain(one.reading) for one in statements(new)}
-    return {plain(one.reading) for one in olds} < said and _is_bare(without(old, olds))
+    whole = {plain(one.reading) for one in olds} < said and _is_bare(without(old, olds))
+    return whole and not _LIMITS.search(new)
 
 
 def is_better(new: str, old: str) -> bool:

@@ -75,6 +75,8 @@ GROUP = re.compile(
 )
 # A group of a slot with such a name holds what must be known for a place
 KNOWN = "known"
+# Places by their initials; those of departments are written alike ("HR", "QA")
+ABBREVIATED = frozenset(["nyc", "la", "sf", "dc", "uk", "us", "usa", "uae", "eu", "hk"])
 # What may follow the name of a city, and is still a place
 DISTRICT = re.compile(r"市?(?:[\u4e00-\u9fff]{1,3}[区县镇村])?")
 # What has moved or is somewhere, if not the user
@@ -192,7 +194,7 @@ def is_known_place(value: str, names: str) -> bool:
     """Say whether a value is surely a place: a city or country that is known, or a name.
 
     Args:
-        value: What is in the place of one, in small letters.
+        value: What is in the place of one, in lowercase.
         names: The statement as it was written, in which a name has a capital letter.
 
     >>> is_known_place("ghent", "i'm in ghent now"), is_known_place("sales", "I'm in sales now")
@@ -200,7 +202,8 @@ def is_known_place(value: str, names: str) -> bool:
     >>> is_known_place("上海", "我现在在上海"), is_known_place("腾讯", "我现在在腾讯")
     (True, False)
     """
-    if conflict_tables().country.search(value):
+    value = value.removeprefix("the ")
+    if conflict_tables().country.search(value) or value in ABBREVIATED:
         return True
     if CHINESE.search(value):
         city = attributes_tables().sort["city"].match(value)

@@ -11,15 +11,14 @@ use crate::messages::message::{ParsedLine, parse_lazy};
 use crate::store::forget::needles::Needles;
 use crate::store::forget::transcript_units::is_forgotten_record;
 
-/// Keys of an envelope, of a message and of its blocks whose values say nothing.
-const METADATA: [&[u8]; 39] = [
+/// Keys of an envelope, of a message and of its blocks whose texts and numbers say nothing.
+const METADATA: [&[u8]; 32] = [
     b"type",
     b"role",
     b"timestamp",
     b"time",
     b"created_at",
     b"ts",
-    b"date",
     b"session",
     b"sessionId",
     b"session_id",
@@ -28,10 +27,7 @@ const METADATA: [&[u8]; 39] = [
     b"id",
     b"parentUuid",
     b"parentId",
-    b"parent",
     b"parent_id",
-    b"name",
-    b"speaker",
     b"cwd",
     b"gitBranch",
     b"model",
@@ -48,10 +44,7 @@ const METADATA: [&[u8]; 39] = [
     b"toolUseID",
     b"call_id",
     b"stop_reason",
-    b"usage",
     b"signature",
-    b"of",
-    b"count",
 ];
 /// Keys below which messages and blocks lie, with metadata of their own.
 const ENVELOPES: [&[u8]; 3] = [b"message", b"payload", b"content"];
@@ -83,12 +76,16 @@ pub(super) fn file_says(path: &str, bytes: &[u8], needles: &Needles) -> bool {
 fn values_say(value: &[u8], needles: &Needles) -> bool {
     // a stack of our own: the depth is the input's
     let mut todo = vec![(value, true)];
+    let mut says_key = false;
     while let Some((value, is_envelope)) = todo.pop() {
         let mut parser = PullParser::new(value);
         match value.first() {
             Some(b'{') => drop(parser.object(|key, parser| {
                 let (key, value) = (unescaped(key), parser.skip()?);
-                if !(is_envelope && METADATA.contains(&&*key)) {
+                let is_deep = matches!(value.first(), Some(b'{' | b'['));
+                // of a tool's input and answer the keys are said too
+                says_key |= !is_envelope && needles.are_in(&key);
+                if is_deep || !(is_envelope && METADATA.contains(&&*key)) {
                     todo.push((value, is_envelope && ENVELOPES.contains(&&*key)));
                 }
                 Some(())
@@ -99,6 +96,9 @@ fn values_say(value: &[u8], needles: &Needles) -> bool {
             })),
             _ if needles.are_in(string_body(value).unwrap_or(value)) => return true,
             _ => {}
+        }
+        if says_key {
+            return true;
         }
     }
     false
@@ -125,6 +125,18 @@ mod tests {
         }
         for text in ["hé", "bash", "x4ccc", "12345", "all of it"] {
             assert!(says(&line, text), "{text}");
+        }
+        for line in [
+            r#"{"role":"assistant","content":[{"type":"tool_use","input":{"people":{"Rex":1}}}]}"#,
+            r#"{"type":"user","message":{"content":[]},"toolUseResult":{"answers":{"Is Rex ill?":"no"}}}"#,
+            r#"{"role":"user","name":"Rex","content":"hi"}"#,
+            r#"{"speaker":"Rex","text":"hi"}"#,
+            r#"{"name":"Anna Rex","phone":"1"}"#,
+            r#"{"type":"note","date":"Rex"}"#,
+            r#"{"role":"user","id":{"of":"Rex"},"content":"hi"}"#,
+            r#"{"role":"user","content":{"name":"Rex"}}"#,
+        ] {
+            assert!(says(line, "rex"), "{line}");
         }
         assert!(says("{\"role\":\"assis", "assis"), "a torn line");
         assert!(!says(r#"{"type":"forgotten","line":"4bbb"}"#, "4bbb"));
