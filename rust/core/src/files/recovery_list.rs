@@ -25,6 +25,7 @@ use crate::files::paths::{OWN, check_read};
 use crate::files::platform::FileExt as _;
 use crate::files::root::{Root, Stat};
 use crate::files::temp_file::is_temp_name;
+use crate::sync::get_or_make;
 
 /// Most entries; of more the oldest are dropped.
 const MAX_ENTRIES: usize = 1000;
@@ -195,7 +196,7 @@ fn boot_id() -> Option<&'static str> {
         let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         Some(id.trim().to_owned()).filter(|id| id.len() == BOOT_ID_LENGTH)
     };
-    BOOT_ID.get_or_init(read).as_deref()
+    get_or_make(&BOOT_ID, read).as_deref()
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ pub(super) fn field_named(name: &str) -> Option<Field> {
 /// Arguments of a search that are no fields of its filter.
 const ARGUMENT_NAMES: [&str; 5] = ["limit", "unit", "meaning", "archive", "project"];
 /// Arguments that take no value on a command line.
-const FLAGS: [&str; 2] = ["meaning", "tools"];
+const FLAGS: [&str; 1] = ["meaning"];
 
 /// Returns the note about a word that was searched as text though it looks like a field, if it does.
 pub(super) fn note(word: &str) -> Option<String> {
@@ -173,7 +173,6 @@ mod tests {
             ("Limit:5", "--limit 5)"),
             ("unit:turn", "--unit turn)"),
             ("meaning:true", "--meaning)"),
-            ("tools:yes", "--tools)"),
             ("project:web", "--project web, elsewhere as the prefix sessions/NAME)"),
             ("Since:2026", "--since 2026)"),
             ("-limit:5", "can be excluded"),

@@ -30,7 +30,7 @@ use crate::messages::redaction::assignments::{Name, assigned, is_value_of_key};
 use crate::messages::redaction::decoded::DecodedString;
 use crate::messages::redaction::literals::LiteralHit;
 use crate::messages::redaction::private_keys::{may_name_user, private_key, url_password};
-use crate::messages::redaction::table::{Announced, Form, Shape, TABLE, Table};
+use crate::messages::redaction::table::{Announced, Form, Shape, Table, table};
 use crate::messages::redaction::tokens::TokenForm;
 
 /// How often a line is looked through at most. What was replaced may let a form begin or end where
@@ -68,7 +68,7 @@ pub fn redact_line(
     counts: &mut Redactions,
     interrupt: Interrupt<'_>,
 ) -> Result<Option<Vec<u8>>> {
-    let Some(table) = TABLE.as_ref() else { return Ok(None) };
+    let Some(table) = table() else { return Ok(None) };
     let mut redacted: Option<Vec<u8>> = None;
     for _ in 0..MAX_ROUNDS {
         let current = redacted.as_deref().unwrap_or(line);
@@ -111,7 +111,7 @@ pub fn redact_value(
     known: &str,
     interrupt: Interrupt<'_>,
 ) -> Result<Option<(String, Redactions)>> {
-    let Some(table) = TABLE.as_ref() else { return Ok(None) };
+    let Some(table) = table() else { return Ok(None) };
     // words of a name may stand apart: `wifi password`
     let name = name.map(|name| name.trim().replace(' ', "_"));
     let mut counts = Redactions::new();
@@ -321,7 +321,7 @@ mod tests {
             ]), 0..16),
             escaped in prop::collection::vec(0..8_u8, 160),
         ) {
-            let table = TABLE.as_ref().unwrap();
+            let table = table().unwrap();
             let text = parts.concat();
             let wanted = secrets_of_text(table, &text, None, None, &|| false).unwrap();
             let mut line = String::from("{\"content\":\"");

@@ -1,16 +1,20 @@
 //! Tables of secret forms and credential names, read from the data files beside this one.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
 use crate::messages::redaction::literals::LiteralScan;
+use crate::sync::get_or_make;
 
-/// The tables. They are part of the program, so a test proves that they can be read.
-pub(super) static TABLE: LazyLock<Option<Table>> =
-    LazyLock::new(|| Table::read(include_str!("forms.tsv"), include_str!("words.tsv")));
+/// Returns the tables. They are part of the program, so a test proves that they can be read.
+pub(super) fn table() -> Option<&'static Table> {
+    static TABLE: OnceLock<Option<Table>> = OnceLock::new();
+    let read = || Table::read(include_str!("forms.tsv"), include_str!("words.tsv"));
+    get_or_make(&TABLE, read).as_ref()
+}
 
 /// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, `\/` in a literal,
 /// the first characters of names that are not ASCII, and typographic quotation marks that open.
@@ -164,7 +168,7 @@ impl LazyRegex {
         // bytes, as what a form stands in need not be ASCII
         let bytes = syntax::Config::new().unicode(false).utf8(false);
         let compile = || Regex::builder().syntax(bytes).build(self.pattern).ok();
-        self.compiled.get_or_init(compile).as_ref()
+        get_or_make(&self.compiled, compile).as_ref()
     }
 }
 
@@ -227,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_tables_can_be_read() {
-        let table = TABLE.as_ref().expect("a row is wrong");
+        let table = table().expect("a row is wrong");
         assert!(table.forms.len() > 60);
         for form in &table.forms {
             if let Shape::Regex { regex, .. } = &form.shape {

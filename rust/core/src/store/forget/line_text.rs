@@ -8,8 +8,8 @@ use crate::files::file_kind::FileKind;
 use crate::messages::fields::{string_body, trim, unescaped};
 use crate::messages::json::PullParser;
 use crate::messages::message::{ParsedLine, parse_lazy};
+use crate::store::forget::erased_line::is_forgotten_record;
 use crate::store::forget::needles::Needles;
-use crate::store::forget::transcript_units::is_forgotten_record;
 
 /// Keys of an envelope, of a message and of its blocks whose texts and numbers say nothing.
 const METADATA: [&[u8]; 32] = [

@@ -12,6 +12,7 @@
 
 mod apply;
 mod caches;
+mod erased_line;
 mod erasure;
 mod line_text;
 mod needles;
@@ -20,9 +21,9 @@ mod plan;
 mod tombstones;
 mod transcript_units;
 
+pub(crate) use erased_line::{forgotten_record, is_forgotten_record};
 pub use erasure::Passage;
 pub(crate) use tombstones::Tombstones;
-pub(crate) use transcript_units::{forgotten_record, is_forgotten_record};
 
 use std::io;
 

@@ -6,8 +6,7 @@
 
 use std::fs::File;
 
-use serde_json::{Value, json};
-use xxhash_rust::xxh3::xxh3_128;
+use serde_json::Value;
 
 use crate::error::{Error, Interrupt, Result};
 use crate::filter::SearchFilter;
@@ -17,14 +16,13 @@ use crate::messages::formats::title_of_prompt;
 use crate::messages::line_reader::{LONGEST_LINE, check_encoding, lines};
 use crate::messages::message::{ParsedLine, parse_lazy};
 use crate::messages::message_key::MessageKey;
+use crate::store::forget::erased_line::{forgotten_record, is_forgotten_record};
 use crate::store::forget::erasure::{Edit, Passage};
 use crate::store::forget::line_text::line_says;
 use crate::store::forget::needles::{Needle, Needles};
 use crate::store::forget::{MIN_OWN, own_needles};
 use crate::store::import::Ordinals;
 
-/// What begins the record that stands for an erased line.
-const RECORD: &[u8] = br#"{"type":"forgotten""#;
 /// Fields of a session record by which a session is known.
 const IDENTITY: [&str; 5] = ["type", "host", "id", "parent", "started"];
 
@@ -53,17 +51,6 @@ pub(super) struct FoundLines {
     pub unread: u64,
     /// By what this transcript's other records are known to repeat it.
     pub own: Vec<Needle>,
-}
-
-/// Returns the record that stands for an erased line, without an end.
-pub(crate) fn forgotten_record(line: &[u8]) -> Vec<u8> {
-    let hash = format!("{:032x}", xxh3_128(trim(line)));
-    json!({ "type": "forgotten", "line": hash }).to_string().into_bytes()
-}
-
-/// Says whether a line stands for an erased one.
-pub(crate) fn is_forgotten_record(line: &[u8]) -> bool {
-    trim(line).starts_with(RECORD)
 }
 
 /// Reads a transcript and returns what is to be erased of it. `is_taken` says which hashes belong to
