@@ -7,6 +7,7 @@ is, and the confidence is high, for their few words are all there.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _ASSENT = (
     "ok okay yes yeah yep yup sure right alright correct exactly agree agreed got see hmm fine "
@@ -25,7 +26,7 @@ _FUNCTION_WORDS = (
 _ENGLISH = frozenset(f"{_ASSENT} {_FUNCTION_WORDS}".split())
 # longer ones first: what is left of a text without them is what it names. Words that ask ("what",
 # 什么) are none of them, nor what may be asked about: work, a step, Will, May, what somebody likes
-_PHRASES = re.compile(
+_PHRASES = (
     r"\b(?:(?:good|great|nice|excellent|fantastic) (?:job|work)|no problem|move on|next steps?"
     r"|start now)\b|"
     "太好了|太棒了|没什么|没问题|沒問題|看起来|看起來|接下来|接下來|没错|沒錯|好的|可以|不错|不錯|谢谢|謝謝|多谢|感谢|感謝|"
@@ -36,6 +37,12 @@ _PHRASES = re.compile(
 )
 
 
+@cache
+def _phrases() -> re.Pattern[str]:
+    # not at import: most hooks are asked for no prompt
+    return re.compile(_PHRASES)
+
+
 def is_filler(prompt: str, words: re.Pattern[str]) -> bool:
     r"""Return whether a prompt names nothing; `words` are what counts as a word of it.
 
@@ -44,4 +51,4 @@ def is_filler(prompt: str, words: re.Pattern[str]) -> bool:
     >>> is_filler("Ok, next the ferry.", re.compile(r"\w+"))
     False
     """
-    return all(word in _ENGLISH for word in words.findall(_PHRASES.sub(" ", prompt.lower())))
+    return all(word in _ENGLISH for word in words.findall(_phrases().sub(" ", prompt.lower())))

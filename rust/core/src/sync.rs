@@ -6,24 +6,10 @@
 //! would hold it up wherever a thread was at that table.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{OnceLock, PoisonError, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
-
-/// Returns the value of a cell, which is made on first use, perhaps by several threads at once.
-///
-/// `OnceLock::get_or_init` holds the cell while the value is made: the child of a fork at that
-/// moment would wait for a thread that it does not have. Here the cell is held for a move only.
-pub fn get_or_make<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
-    match cell.get() {
-        Some(value) => value,
-        None => {
-            let value = make();
-            cell.get_or_init(|| value)
-        }
-    }
-}
 
 /// Mutual exclusion.
 #[derive(Debug, Default)]

@@ -151,6 +151,16 @@ def test_of_several_pages_only_the_likeliest_entry_ends(
     assert [old["text"] for old in replaced] == [SPORTS[1]]
 
 
+def test_what_the_owner_said_on_another_page_is_no_rival_of_what_an_agent_said(
+    memory: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember(SPORTS[0], by="agent")
+    memory.store.write("memory/general.md", f"# Memory\n\n## General\n\n- {SPORTS[1]}\n")
+    likely(monkeypatch, {SPORTS[0]: 0.7, SPORTS[1]: 0.8})
+    replaced = memory.remember("it's padel now", by="agent")["replaced"]
+    assert [old["text"] for old in replaced] == [SPORTS[0]]
+
+
 def test_beside_what_a_rule_finds_on_another_page_nothing_ends_that_is_only_likely(
     memory: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,7 +113,7 @@ class Change:
         ended: list[tuple[Entry, EntryVerdict]] = []
         judged: list[tuple[Entry, EntryVerdict]] = []
         for entry in self._true(found):
-            stays = entry.by == OWNER != self.mark.by
+            stays = is_kept_from(self.mark.by, entry)
             contained = is_contained(entry.text, self.content)
             if contained and stays:
                 continue
@@ -236,6 +236,11 @@ def corrected(note: str, entry: Entry, content: str) -> str:
     # with a last day, it is shown struck through
     source = render(content, mark, past=mark.until is not None)
     return replaced(note, entry, _as(entry, source))
+
+
+def is_kept_from(speaker: str, entry: Entry) -> bool:
+    """Return whether an entry is the owner's, which nobody else's words end."""
+    return entry.by == OWNER != speaker
 
 
 def ended_statements(verdict: EntryVerdict) -> Iterator[tuple[str, Verdict]]:

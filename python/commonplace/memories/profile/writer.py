@@ -38,7 +38,12 @@ from commonplace.errors import (
     Refused,
 )
 from commonplace.memories.profile.categories import key_of
-from commonplace.memories.profile.change import Change, corrected, ended_statements
+from commonplace.memories.profile.change import (
+    Change,
+    corrected,
+    ended_statements,
+    is_kept_from,
+)
 from commonplace.memories.profile.ends import end_of
 from commonplace.memories.profile.entries import Entry, parse
 from commonplace.memories.profile.first_days import FirstDays
@@ -132,7 +137,7 @@ class Writer:
         ]
         mark = Mark(min(days, default=None), None, end_of(content, said), by)
         here = frozenset(entry.identity for path, entry in near if path == main)
-        elsewhere = self._elsewhere(main, near, content, compare)
+        elsewhere = self._elsewhere(main, near, content, by, compare)
         change = Change(
             content, title, mark, today, compare, self._days, here, elsewhere, self._dated, follow
         )
@@ -215,7 +220,7 @@ class Writer:
         paths = dict.fromkeys(path for path, _ in near if path != self._pages.main)
         for path in paths:
             there = frozenset(entry.identity for at, entry in near if at == path)
-            elsewhere = self._elsewhere(path, near, change.content, change.compare)
+            elsewhere = self._elsewhere(path, near, change.content, change.mark.by, change.compare)
             other = replace(change, near=there, elsewhere=elsewhere, ended=[], notes=[])
             try:
                 if other.compared(self._pages.text(path))[1]:
@@ -228,10 +233,10 @@ class Writer:
 
     @staticmethod
     def _elsewhere(
-        path: str, near: list[tuple[str, Entry]], content: str, compare: Compare
+        path: str, near: list[tuple[str, Entry]], content: str, by: str, compare: Compare
     ) -> tuple[EntryVerdict, ...]:
-        """Return what a new text makes untrue of entries that are not on a page."""
-        others = (entry for at, entry in near if at != path)
+        """Return what a new text makes untrue of entries that are not on a page and may end."""
+        others = (entry for at, entry in near if at != path and not is_kept_from(by, entry))
         return tuple(compare_entry(entry.text, content, compare) for entry in others)
 
     def _place(self, change: Change, notes: list[str]) -> str:
@@ -318,8 +323,9 @@ class Writer:
         @cache
         def compare(old: str, new: str) -> Verdict:
             verdict = judged(old, new)
-            sure = verdict.likelihood >= SURE or ends_by_name(old, new)
-            if sure or not (strict and verdict.conflict):
+            if not (strict and verdict.conflict):
+                return verdict
+            if verdict.likelihood >= SURE or ends_by_name(old, new):
                 return verdict
             return replace(verdict, conflict=False, reason="unsure")
 

@@ -13,9 +13,9 @@
 //! The file may come with a folder that somebody else made, so that a line is trusted only if it
 //! has the shape of a name that we give.
 
-use std::sync::OnceLock;
 use std::time::Instant;
 
+use once_cell::race::OnceBox;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
@@ -25,7 +25,6 @@ use crate::files::paths::{OWN, check_read};
 use crate::files::platform::FileExt as _;
 use crate::files::root::{Root, Stat};
 use crate::files::temp_file::is_temp_name;
-use crate::sync::get_or_make;
 
 /// Most entries; of more the oldest are dropped.
 const MAX_ENTRIES: usize = 1000;
@@ -191,12 +190,13 @@ pub(crate) fn stat_hash(stat: &Stat) -> u64 {
 
 /// Returns the boot id of the system, where it has one.
 fn boot_id() -> Option<&'static str> {
-    static BOOT_ID: OnceLock<Option<String>> = OnceLock::new();
+    // without a lock: the child of a fork would wait for the thread that reads it
+    static BOOT_ID: OnceBox<Option<String>> = OnceBox::new();
     let read = || {
         let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         Some(id.trim().to_owned()).filter(|id| id.len() == BOOT_ID_LENGTH)
     };
-    get_or_make(&BOOT_ID, read).as_deref()
+    BOOT_ID.get_or_init(|| Box::new(read())).as_deref()
 }
 
 #[cfg(test)]

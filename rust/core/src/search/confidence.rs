@@ -76,7 +76,7 @@ impl QueryScorer<'_> {
     /// Says which words of the query a document lacks, those that say most first; without `all` only
     /// those that no document has, of unspaced scripts words alone: a pair may be of two words.
     fn missing(&self, best: &Scored, all: bool) -> Option<String> {
-        let held = self.held(best, &Field::ALL);
+        let held = if all { self.held(best, &Field::ALL) } else { Vec::new() };
         // a word has a concept in each language
         let lacks = |concept: &&QueryConcept| !held.contains(&&*concept.word);
         let concepts = if all { &*self.concepts } else { &[] };

@@ -1,19 +1,19 @@
 //! Tables of secret forms and credential names, read from the data files beside this one.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
+use once_cell::race::OnceBox;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
 use crate::messages::redaction::literals::LiteralScan;
-use crate::sync::get_or_make;
 
 /// Returns the tables. They are part of the program, so a test proves that they can be read.
 pub(super) fn table() -> Option<&'static Table> {
-    static TABLE: OnceLock<Option<Table>> = OnceLock::new();
+    // without a lock: the child of a fork would wait for the thread that reads them
+    static TABLE: OnceBox<Option<Table>> = OnceBox::new();
     let read = || Table::read(include_str!("forms.tsv"), include_str!("words.tsv"));
-    get_or_make(&TABLE, read).as_ref()
+    TABLE.get_or_init(|| Box::new(read())).as_ref()
 }
 
 /// Escapes that may hide a literal from a scan of raw JSON: ASCII as `\u0041`, `\/` in a literal,
@@ -112,7 +112,7 @@ impl Table {
                 ("-", "password in a URL") => Shape::UrlPassword,
                 ("-", _) => return None,
                 _ => Shape::Regex {
-                    regex: LazyRegex { pattern, compiled: OnceLock::new() },
+                    regex: LazyRegex { pattern, compiled: OnceBox::new() },
                     before: before.parse().ok()?,
                     grouped: pattern.replace("(?", "").contains('('),
                 },
@@ -159,7 +159,7 @@ fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
 #[derive(Debug)]
 pub(super) struct LazyRegex {
     pattern: &'static str,
-    compiled: OnceLock<Option<Regex>>,
+    compiled: OnceBox<Option<Regex>>,
 }
 
 impl LazyRegex {
@@ -168,7 +168,7 @@ impl LazyRegex {
         // bytes, as what a form stands in need not be ASCII
         let bytes = syntax::Config::new().unicode(false).utf8(false);
         let compile = || Regex::builder().syntax(bytes).build(self.pattern).ok();
-        get_or_make(&self.compiled, compile).as_ref()
+        self.compiled.get_or_init(|| Box::new(compile())).as_ref()
     }
 }
 
