@@ -36,7 +36,7 @@ from benches.extraction_quality import FOLDER, read
 from benches.logistic import SparseRows, fitted
 from commonplace.conflict import IMPROBABLE, LONGEST, UNDECIDED, UNSAID
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.classifier import may_conflict
+from commonplace.conflict.classifier_scope import may_conflict
 from commonplace.conflict.conditions import says_change, tells_of_another_time
 from commonplace.conflict.features import features, signs
 from commonplace.conflict.rules import by_rules

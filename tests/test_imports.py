@@ -38,7 +38,7 @@ ROWS = [
         "file_stamp",
         "transcript",
     },
-    {"settings", "tombstones"},
+    {"import_ledger", "settings", "tombstones"},
     {"engines"},
     {"files", "progress"},
     {"sessions"},

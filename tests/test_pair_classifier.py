@@ -7,7 +7,7 @@ from benches.extraction_quality import answers, score
 
 from commonplace.conflict import UNSAID, classifier, compare
 from commonplace.conflict.candidates import StatementIndex
-from commonplace.conflict.classifier import may_conflict
+from commonplace.conflict.classifier_scope import may_conflict
 from commonplace.conflict.conditions import says_change
 from commonplace.conflict.features import features
 from commonplace.conflict.rules import by_rules

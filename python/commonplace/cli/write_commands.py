@@ -223,7 +223,7 @@ def _import_to(
 ) -> int:
     from functools import partial
 
-    from commonplace.doors.capture import imported_to
+    from commonplace.import_ledger import imported_to
 
     if len(files) != 1 or hosts:
         raise UsageError("--to takes one file; without it each session gets its own folder")

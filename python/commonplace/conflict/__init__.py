@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from commonplace.conflict import classifier, corrections
+from commonplace.conflict.classifier_scope import may_conflict
 from commonplace.conflict.conditions import ends_another, says_change, tells_of_another_time
 from commonplace.conflict.rules import by_rules
 from commonplace.conflict.topics import with_relative
@@ -99,7 +100,7 @@ def without_embedder(old: str, new: str) -> Verdict:
     if verdict.conflict:
         credible = is_credible(verdict, old, new)
         return verdict if credible else replace(verdict, conflict=False, reason="unsure")
-    if verdict.reason not in UNDECIDED or not classifier.may_conflict(old, new):
+    if verdict.reason not in UNDECIDED or not may_conflict(old, new):
         return verdict
     likely = classifier.likelihood(old, new)
     least = classifier.least(new) if says_change(old, new) else UNSAID

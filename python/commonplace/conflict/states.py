@@ -78,7 +78,7 @@ KNOWN = "known"
 # Places by their initials; those of departments are written alike ("HR", "QA")
 ABBREVIATED = frozenset(["nyc", "la", "sf", "dc", "uk", "us", "usa", "uae", "eu", "hk"])
 # What may follow the name of a city, and is still a place
-DISTRICT = re.compile(r"市?(?:[\u4e00-\u9fff]{1,3}[区县镇村])?")
+DISTRICT_OF_CITY = re.compile(r"市?(?:[\u4e00-\u9fff]{1,3}[区县镇村])?")
 # What has moved or is somewhere, if not the user
 NOT_AT_HOME = re.compile(
     r"\b(?:company|office|team|startup|headquarters|hq|servers?|factory)\b|公司|办公室|总部|团队|工厂"
@@ -207,7 +207,7 @@ def is_known_place(value: str, names: str) -> bool:
         return True
     if CHINESE.search(value):
         city = attributes_tables().sort["city"].match(value)
-        return bool(city and DISTRICT.fullmatch(value, city.end()))
+        return bool(city and DISTRICT_OF_CITY.fullmatch(value, city.end()))
     if attributes_tables().sort["city"].fullmatch(value):
         return True
     at = names.casefold().find(value)

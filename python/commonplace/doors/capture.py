@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from pathlib import Path
 
-from commonplace.errors import NotFound
+from commonplace.import_ledger import imported_sizes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from commonplace.store import Store
 
 BESIDE, LARGEST = 3, 8 << 20
@@ -40,7 +37,7 @@ def left_beside(
         cwd: The folder of the sessions that are meant, where transcripts of others lie beside them.
     """
     own = Path(transcript)
-    imported = _imported_sizes(store)
+    imported = imported_sizes(store)
     found = []
     for path in own.parent.iterdir() if own.parent.is_dir() else ():
         if path.suffix == own.suffix and path != own and path.is_file():
@@ -54,38 +51,6 @@ def left_beside(
     ]
     fitting = [path for left, path in newest if left <= LARGEST]
     return fitting[:BESIDE], [path for left, path in newest if left > LARGEST]
-
-
-def imported_to(store: Store, source: str) -> list[str]:
-    """Return the transcripts that hold what an import of sessions took from a file, if they exist.
-
-    Args:
-        store: Where it was imported.
-        source: The path of the file.
-    """
-    # the last entry of a file counts
-    targets = {file: paths for file, _, paths in _ledger(store)}
-    return [path for path in targets.get(str(Path(source).absolute()), ()) if store.holds(path)]
-
-
-def _imported_sizes(store: Store) -> dict[str, int]:
-    """Return how large each transcript was when it was imported."""
-    return {file: size for file, size, _ in _ledger(store)}
-
-
-def _ledger(store: Store) -> Iterator[tuple[str, int, list[str]]]:
-    """Yield each file, its size when it was imported, and its transcripts, as the core noted it."""
-    try:
-        with store.side_files("imports").handle("sources", "r") as file:
-            lines = file.read().splitlines()
-    except NotFound:
-        return
-    for line in lines:
-        # one may be torn; behind a checksum each is an object
-        with suppress(ValueError, TypeError, LookupError):
-            entry = json.loads(line.partition(b" ")[2])
-            paths = [str(path) for path, _ in entry["targets"]]
-            yield entry["source"], int(entry["stamp"][1]), paths
 
 
 def _is_of(transcript: str, cwd: str) -> bool:

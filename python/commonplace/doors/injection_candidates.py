@@ -12,6 +12,7 @@ from functools import cache
 from itertools import islice
 
 from commonplace.doors.filler_prompts import is_filler
+from commonplace.letter_ranges import UNSPACED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,9 +43,8 @@ SHORTEST_ANSWER = 300
 """Characters of an answer that can stand alone: agents announce each step in a sentence or two."""
 LONGEST_QUERY = 2000
 """Characters of a prompt that are searched: what follows is mostly pasted text."""
-# of a script without spaces each character counts as a word: Thai to Myanmar, Khmer, CJK
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+# of a script without spaces each character counts as a word
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
 
 class Candidate:

@@ -11,7 +11,7 @@ use crate::files::{kept_path, paths::OWN};
 use crate::filter::SearchFilter;
 use crate::store::Store;
 use crate::store::forget::erasure::{Erasure, FileErasure, edited};
-use crate::store::forget::line_text::file_says;
+use crate::store::forget::line_text::file_contains;
 use crate::store::forget::needles::{Needle, Needles};
 use crate::store::forget::note_units::{units_with, without};
 use crate::store::forget::tombstones::Tombstones;
@@ -119,7 +119,7 @@ impl Store {
             Err(Error::NotFound { .. }) => return Ok(Scrubbed::NotHeld),
             bytes => bytes?,
         };
-        if !file_says(path, &bytes, needles) {
+        if !file_contains(path, &bytes, needles) {
             return Ok(Scrubbed::NotHeld);
         }
         let left = match (FileKind::of(path), std::str::from_utf8(&bytes)) {
@@ -138,7 +138,7 @@ impl Store {
             }
             _ => return Ok(Scrubbed::Undivided),
         };
-        Ok(match file_says(path, &left, needles) {
+        Ok(match file_contains(path, &left, needles) {
             true => Scrubbed::Undivided,
             false => Scrubbed::Left(left),
         })

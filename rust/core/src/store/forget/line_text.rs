@@ -50,7 +50,7 @@ const METADATA: [&[u8]; 32] = [
 const ENVELOPES: [&[u8]; 3] = [b"message", b"payload", b"content"];
 
 /// Returns whether what a line says holds one of the texts; what is no JSON says all that it is.
-pub(super) fn line_says(line: &[u8], needles: &Needles) -> bool {
+pub(super) fn line_contains(line: &[u8], needles: &Needles) -> bool {
     if !needles.are_in(line) {
         return false;
     }
@@ -58,22 +58,22 @@ pub(super) fn line_says(line: &[u8], needles: &Needles) -> bool {
         ParsedLine::Blank => false,
         ParsedLine::Bad => true,
         ParsedLine::Other if is_forgotten_record(line) => false,
-        ParsedLine::Other => values_say(trim(line), needles),
+        ParsedLine::Other => values_contain(trim(line), needles),
         // as a grep sees it, with the names of tools
         ParsedLine::Message(message) => {
-            needles.are_in(message.text(true).as_bytes()) || values_say(trim(line), needles)
+            needles.are_in(message.text(true).as_bytes()) || values_contain(trim(line), needles)
         }
     }
 }
 
 /// Returns whether a file of this path and these bytes says one of the texts.
-pub(super) fn file_says(path: &str, bytes: &[u8], needles: &Needles) -> bool {
-    let says = || bytes.split(|&byte| byte == b'\n').any(|line| line_says(line, needles));
-    needles.are_in(bytes) && (FileKind::of(path) != FileKind::Transcript || says())
+pub(super) fn file_contains(path: &str, bytes: &[u8], needles: &Needles) -> bool {
+    let in_lines = || bytes.split(|&byte| byte == b'\n').any(|line| line_contains(line, needles));
+    needles.are_in(bytes) && (FileKind::of(path) != FileKind::Transcript || in_lines())
 }
 
 /// Returns whether a value holds one of the texts outside of metadata.
-fn values_say(value: &[u8], needles: &Needles) -> bool {
+fn values_contain(value: &[u8], needles: &Needles) -> bool {
     // a stack of our own: the depth is the input's
     let mut todo = vec![(value, true)];
     let mut says_key = false;
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn metadata_is_not_said() {
         let says = |line: &str, text: &str| {
-            line_says(line.as_bytes(), &Needles::new(&[Needle::typed(text)]).unwrap())
+            line_contains(line.as_bytes(), &Needles::new(&[Needle::typed(text)]).unwrap())
         };
         let line =
             r#"{"type":"assistant","uuid":"4bbb","cwd":"/rex","timestamp":"2026-02-01T05:17",

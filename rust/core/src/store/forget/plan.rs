@@ -12,7 +12,7 @@ use crate::files::version::Version;
 use crate::filter::SearchFilter;
 use crate::store::Store;
 use crate::store::forget::erasure::{Edit, Erasure, FileErasure, Passage};
-use crate::store::forget::line_text::file_says;
+use crate::store::forget::line_text::file_contains;
 use crate::store::forget::needles::{Needle, Needles};
 use crate::store::forget::note_units::{merged, range_of_lines, units_with, without};
 use crate::store::forget::tombstones::{MIN_TEXT, Tombstones, text_hash, title_hash};
@@ -291,8 +291,8 @@ impl Draft<'_> {
                 };
                 let is_held = || -> Result<bool> {
                     let bytes = self.store.read_own(&address)?;
-                    Ok(is_admitted && file_says(path, &bytes, &anywhere)
-                        || own.get(path).is_some_and(|own| file_says(path, &bytes, own)))
+                    Ok(is_admitted && file_contains(path, &bytes, &anywhere)
+                        || own.get(path).is_some_and(|own| file_contains(path, &bytes, own)))
                 };
                 if is_whole || dropped.contains(&address) {
                     self.erasure.dropped.push(address);

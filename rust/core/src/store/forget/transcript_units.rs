@@ -18,7 +18,7 @@ use crate::messages::message::{ParsedLine, parse_lazy};
 use crate::messages::message_key::MessageKey;
 use crate::store::forget::erased_line::{forgotten_record, is_forgotten_record};
 use crate::store::forget::erasure::{Edit, Passage};
-use crate::store::forget::line_text::line_says;
+use crate::store::forget::line_text::line_contains;
 use crate::store::forget::needles::{Needle, Needles};
 use crate::store::forget::{MIN_OWN, own_needles};
 use crate::store::import::Ordinals;
@@ -80,7 +80,7 @@ pub(super) fn lines_with(
         let parsed = parse_lazy(line);
         let is_named =
             selection.lines.iter().any(|&(first, last)| (first..=last).contains(&number));
-        let held = || selection.all || line_says(line, selection.needles);
+        let held = || selection.all || line_contains(line, selection.needles);
         let said = match &parsed {
             ParsedLine::Message(message) => {
                 let hash = MessageKey::of(line).map(|key| ordinals.next_free(key, path, is_taken));
