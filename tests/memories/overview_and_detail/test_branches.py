@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import commonplace
-from commonplace import Conflict, NotFound, QueryError, Store
+from commonplace import Conflict, EncodingError, NotFound, QueryError, Store
 from commonplace.entries.blocks import parse, render
 from commonplace.memories import OverviewAndDetail
 from commonplace.memories.overview_and_detail.merging import merge_texts
@@ -50,6 +51,23 @@ def test_a_commit_can_be_read_again(store: Store) -> None:
             memory.context("commit", wrong)
     with pytest.raises(ValueError, match="few words"):
         memory.commit(" ")
+
+
+def test_a_message_that_is_not_utf_8_changes_nothing(store: Store) -> None:
+    memory = remember(store)
+    memory.branch("try")
+    memory.patch_overview("Task", "Tried.")
+    memory.branch("main")
+    before = [(entry.path, store.version(entry.path)) for entry in store.list()]
+    calls: list[Callable[[], object]] = [
+        lambda: memory.commit("\ud83d"),
+        lambda: memory.branch("other", "\ud83d"),
+        lambda: memory.merge("try", "\ud83d"),
+    ]
+    for call in calls:
+        with pytest.raises(EncodingError, match="not UTF-8"):
+            call()
+    assert [(entry.path, store.version(entry.path)) for entry in store.list()] == before
 
 
 def test_commits_of_two_at_once_are_two_entries_of_one_log(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import islice
 
 from commonplace._core import Hit
 from commonplace.citation import cite
@@ -233,7 +232,7 @@ class Reader:
             for path, entry in (self._pages.all() if past else self._true(at))
             if key is None or entry.key[0] == key
         )
-        return list(islice(found, start, start + limit))
+        return list(found)[start : start + limit]
 
     def full(self, start: int = 0) -> str:
         """Return MEMORY.md and its pages, from a character on."""

@@ -317,6 +317,7 @@ class WorldAndAgents(ForgetTool):
 
     # What they are made of
 
+    @checks_arguments
     def recalled(
         self, days: int = 3, *, since: date | None = None, until: date | None = None
     ) -> Iterator[RecalledFile]:
