@@ -190,11 +190,11 @@ mod tests {
     }
     #[test]
     fn many_long_texts_are_looked_for_at_once() {
-        let text = |number: usize| format!("{number} {}", "a b c d e f g h ".repeat(30));
-        let all: Vec<Needle> = (0..300).map(|number| Needle::exact(&text(number))).collect();
+        let text = |number: usize| format!("n{number} {}", "a b c d e f g h ".repeat(30));
+        let all: Vec<Needle> = (0..16).map(|number| Needle::exact(&text(number))).collect();
         let needles = Needles::new(&all).unwrap();
-        assert!((0..300).all(|number| needles.are_in(text(number).as_bytes())));
-        assert!(!needles.are_in(text(300).as_bytes()));
-        assert!(needles.regexes.len() > 300usize.div_ceil(CHUNK));
+        assert!(needles.regexes.len() > 1);
+        assert!((0..16).all(|number| needles.are_in(text(number).as_bytes())));
+        assert!(!needles.are_in(text(16).as_bytes()));
     }
 }
