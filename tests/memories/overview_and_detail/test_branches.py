@@ -287,7 +287,7 @@ def test_the_context_is_looked_at_from_far_and_near(store: Store) -> None:
     assert memory.context("log", limit=2) == (
         "user: seen 2 (messages.jsonl#L11)\n"
         "assistant: Step 2 is done. (messages.jsonl#L12)\n"
-        '… earlier: context("log", "10")'
+        '… earlier: the same call with name="10"'
     )
     assert "(messages.jsonl#L10)" in memory.context("log", "10", 1)
     assert memory.context("log", limit=99).startswith("user: Please do step 0. Carefully.")

@@ -239,12 +239,10 @@ class Reader:
         texts = ((f"\n\n[{path}]\n\n", self._pages.text(path)) for path in self._pages.paths())
         page, following = page_of(texts, start, PAGE)
         if not page:
-            return "Nothing is remembered yet; remember(content) begins MEMORY.md."
+            return "Nothing is remembered yet; the first entry begins MEMORY.md."
         if following is None:
             return page
-        return (
-            f"{page}\n[There is more: memory_recall(mode='full', start={following}) goes on here.]"
-        )
+        return f"{page}\n[There is more: the same call with start={following} goes on here.]"
 
     def _true(self, at: date | None) -> Iterator[tuple[str, Entry]]:
         """Yield the entries that are true on a day, with their paths; default: that are not past.
