@@ -395,6 +395,22 @@ def test_old_versions_and_sessions_go(store: Store, chat: Path) -> None:
     assert not store.holds("sessions")
 
 
+def test_sessions_of_many_long_messages_go(store: Store) -> None:
+    words = " ".join(f"word{number}" for number in range(60))
+    for session in "abc":
+        texts = [f"{session} {number} says {words}" for number in range(200)]
+        store.transcript(f"sessions/{session}").extend(
+            [{"role": "user", "content": text} for text in texts]
+        )
+    store.write("a.md", f"- a 7 says {words}\n")
+    store.write("a.md", "- nothing\n")
+    assert store.forget("sessions/a#L1-L150").erased
+    assert not list(store.grep("a 7 says"))
+    assert store.forget(session="b").erased
+    assert store.retain(session_count=0).erased
+    assert not list(store.grep("says"))
+
+
 def test_the_oldest_go_when_there_is_too_much(store: Store) -> None:
     for number in range(5):
         store.write("b.md", f"{number}" * 1000)

@@ -153,7 +153,7 @@ class Program:
                 given = [self.call("session", "read_overview")]
             case "profile":
                 given = [self.call("profile", "memory_recall", mode="full")]
-                while more := re.search(r"start=([0-9]+)\) goes on here\.\]\Z", given[-1]):
+                while more := re.search(r"start=([0-9]+) goes on here\.\]\Z", given[-1]):
                     start = int(more[1])
                     given.append(self.call("profile", "memory_recall", mode="full", start=start))
             case "working":

@@ -291,6 +291,7 @@ def test_a_person_is_asked_before_layers_are_cleared(
     [
         (("clear", "episodic"), "too many: commonplace four-layers clear; --type takes it"),
         (("append", "diary", "x"), "argument TYPE: 'diary' is none of episodic, procedural"),
+        (("append", "working", "x"), "'working' is none of episodic, procedural, semantic"),
         (("append",), "the argument TYPE is missing: commonplace four-layers append TYPE"),
         (("append", "episodic", "x", "--metadata", "[1]"), "'[1]' is no object of JSON"),
         (("append", "episodic", "x", "--metadata", "{"), "'{' is no object of JSON"),

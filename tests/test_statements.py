@@ -201,6 +201,19 @@ def test_statements_of_an_entry(text: str, readings: list[str]) -> None:
             "User likes tea (green) & juice",
         ),
         ("喜好：茶、咖啡、象棋", "我不喜欢咖啡了", ["User prefers 咖啡"], "喜好：茶、象棋"),
+        (
+            "lives in berlin. allergic to nuts",
+            "User moved to Lisbon",
+            ["lives in berlin"],
+            "allergic to nuts",
+        ),
+        (
+            "Lives in Berlin\nAllergic to nuts",
+            "User moved to Lisbon",
+            ["Lives in Berlin"],
+            "Allergic to nuts",
+        ),
+        ("我住在北京.对花生过敏", "我搬到上海了", ["我住在北京"], "对花生过敏"),
     ],
 )
 def test_a_statement_ends_and_the_rest_stays(
@@ -216,6 +229,9 @@ def test_a_statement_ends_and_the_rest_stays(
     [
         ("Answer in German, short, without emojis", "Answer in English"),
         ("姓名：张三，自动更新已开启", "姓名：张珊"),
+        ("smokes. dog: rex", "User quit smoking"),
+        ("lives in berlin\nallergic to nuts", "User moved to Lisbon"),
+        ("我住在北京 对花生过敏", "我搬到上海了"),
     ],
 )
 def test_what_cannot_be_told_apart_stays(text: str, new: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +252,31 @@ def test_a_prefix_is_in_descriptions_and_errors(store: Store) -> None:
     facts = tools_for(FactsAndEpisodes(store), prefix="my_")
     with pytest.raises(NotFound, match="`my_memory_list` shows"):
         facts.call("my_memory_read", {"path": "facts/none.md"})
+
+
+def test_answers_name_no_tool_that_has_a_prefix(store: Store) -> None:
+    clock = [datetime(2026, 2, 20, tzinfo=UTC)]
+    world = WorldAndAgents(store, "a", clock=lambda: clock[0])
+    profile = Profile(store, folder="user")
+    session = OverviewAndDetail(store, "s1", cwd="/w")
+    tools = tools_for(world, prefix="w_") + tools_for(profile, prefix="p_")
+    tools += tools_for(session, prefix="o_")
+    answers = [tools.call("w_recall", {}), tools.call("p_memory_recall", {"mode": "full"})]
+    for number in range(3):
+        world.remember(f"Saw relay {number}.")
+        session.append({"role": "user", "content": f"step {number}"})
+        store.append("user/MEMORY.md", "- a long line\n" * 1000)
+    answers += [
+        tools.call("w_search_memory", {"query": "relay", "limit": 1}),
+        tools.call("w_recall", {"limit": 10}),
+        tools.call("p_memory_recall", {"mode": "full"}),
+        tools.call("o_context", {"level": "log", "limit": 1}),
+    ]
+    clock[0] += timedelta(days=30)
+    answers.append(tools.call("w_recall", {}))
+    assert all("the same call with" in answer for answer in answers[2:])
+    bare = re.compile(r"\b(?:recall|remember|search_memory|memory_recall|context)\(")
+    assert [answer for answer in answers if bare.search(answer)] == []
 
 
 # Spellings of the designs

@@ -51,7 +51,7 @@ class Tombstones:
         self._known = frozenset(_read(side))
 
     def __contains__(self, text: str) -> bool:
-        """Return whether a statement was forgotten: case, spaces and the last point aside."""
+        """Return whether a statement was forgotten: case, spaces and the last mark aside."""
         return bool(self._known) and _hash(_bare(text)) in self._known
 
     def add(self, passages: Iterable[str]) -> None:
@@ -92,5 +92,5 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _hash(text: str) -> str:
-    same = " ".join(text.casefold().split()).rstrip(".。 ")
+    same = " ".join(text.casefold().split()).rstrip(".!。！ ")
     return digest(same.encode(errors="replace").decode()).hex()

@@ -19,7 +19,7 @@ from commonplace.engines.row_reader import RowReader
 from tests.archive.helpers import ARCHIVES, KILLED, NEW, OLD, found
 
 
-@pytest.mark.parametrize("loss", ["torn", "gone", "empty"])
+@pytest.mark.parametrize("loss", ["torn", "gone", "empty", "names"])
 def test_a_damaged_index_is_made_again(memory: Path, loss: str) -> None:
     with commonplace.open(memory) as store:
         before = [(path, path.startswith(OLD)) for path, _ in found(store, "kettle")]
@@ -31,6 +31,9 @@ def test_a_damaged_index_is_made_again(memory: Path, loss: str) -> None:
             file.unlink()
         elif loss == "empty" and file.name == "meta.json":
             file.write_text("")
+        elif loss == "names":
+            if file.name == ".managed.json":
+                file.write_bytes(file.read_bytes()[:-4])
         elif file.suffix in {".store", ".term", ".idx", ".fast"}:
             file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     with commonplace.open(memory) as store:

@@ -10,6 +10,8 @@ from commonplace.cli import options
 from commonplace.cli.parser import Argument, argument, count
 from commonplace.tools import Tool
 
+# Working memory is that of a process: a command would lose what it is given
+LEFT_OUT = "working"
 # Texts that are kept: the last argument, else on stdin or in a file
 TEXTS = {"content", "entry", "message", "messages", "value"}
 
@@ -125,7 +127,7 @@ def _settings(shape: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of an argument for a value of this schema."""
     parts = [part for part in (shape, *shape.get("anyOf", ())) if part.get("type") != "null"]
     kinds = {part.get("type") for part in parts}
-    if choices := [value for part in parts for value in part.get("enum", ()) if value is not None]:
+    if choices := _choices(shape):
         return {"type": one_of(choices), "choices": choices}
     if "integer" in kinds:
         return {"type": count(max(0, shape.get("minimum", 0)))}
@@ -136,9 +138,16 @@ def _settings(shape: dict[str, Any]) -> dict[str, Any]:
     return {"type": json_object} if "object" in kinds else {}
 
 
+def _choices(shape: dict[str, Any]) -> list[str]:
+    """Return the words that a value of this schema is one of; empty where it may be any."""
+    parts = (shape, *shape.get("anyOf", ()))
+    words = [word for part in parts for word in part.get("enum", ())]
+    return [word for word in words if word not in {None, LEFT_OUT}]
+
+
 def _metavar(one: Parameter) -> str:
     parts = (one.shape, *one.shape.get("anyOf", ()))
-    if values := [str(value) for part in parts for value in part.get("enum", ()) if value]:
+    if values := _choices(one.shape):
         return "|".join(values)
     if any(part.get("type") in {"integer", "number"} for part in parts):
         return "N"

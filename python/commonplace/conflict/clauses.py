@@ -87,7 +87,9 @@ _INFINITIVE = re.compile(r"\bto [a-z]+\b")
 SOURCE = re.compile(r" — (?:\"[^\n]*\"|“[^\n]*”|「[^\n]*」|‘[^\n]*’|'[^\n]*')\Z")
 _SENTENCE = re.compile(
     r"(?<![\s.][A-Za-z])(?<!\be\.g)(?<!\bi\.e)(?<!\b[DMJS]r)(?<!\bMrs)(?<!\bvs)(?<!\betc)[.!?]\s+(?=[A-Z\u3400-\u9fff\"'(])"
-    r"|[。！？]\s*(?=\S)|[;；]\s*(?=\S)",
+    r"|[。！？]\s*(?=\S)|[;；]\s*(?=\S)|(?<=[\u3400-\u9fff])\.(?=[\u3400-\u9fff])"
+    # in chat style, where both sides say something: "i smoke. my dog is called rex"
+    r"|(?P<lower>(?<=\w\w)[.!?]\s+(?=[a-z]))|(?P<line>[ \t\\]*\n\s*(?=[A-Z]))",
 )
 _BREAK = re.compile(
     r",? (?:and|but|while|whereas) (?:also )?|, |，(?:而且|并且|但是|但|也|还)?", re.IGNORECASE
@@ -156,12 +158,22 @@ def chains(text: str, start: int, end: int) -> Iterator[Chain]:
     source = SOURCE.search(text, start, end)
     body = source.start() if source else end
     for stop in _SENTENCE.finditer(text, start, body):
-        closed = 0 if stop[0][0] in ";；" else 1
+        is_doubtful = stop["lower"] or stop["line"]
+        if is_doubtful and not _are_sentences(text[at : stop.start()], text[stop.end() : body]):
+            continue
+        closed = 0 if stop["line"] or stop[0][0] in ";；" else 1
         yield _chain(text, at, stop.start() + closed)
         at = stop.end()
     chain = _chain(text, at, body)
     chain.end = end
     yield chain
+
+
+def _are_sentences(left: str, right: str) -> bool:
+    """Say whether both sides of a doubtful end of a sentence say something by themselves."""
+    begins = _OWN.match(right) or any(verb.match(right) for verb in _ELIDED.values())
+    also = _ALSO_IS.match(right[:1].lower() + right[1:])
+    return bool(CLAUSE.search(left) or _ALSO_IS.match(left)) and bool(begins or also)
 
 
 def _chain(text: str, start: int, end: int) -> Chain:

@@ -23,7 +23,10 @@ Compare = Callable[[str, str], Verdict]
 Untrue = tuple[tuple[Statement, Verdict], ...]
 """Statements that hold no longer, and why."""
 
-_PARTS = re.compile(r", (?:and )?| and | & |; |[，、；]|以?及|和")
+_PARTS = re.compile(
+    r", (?:and )?| and | & |; |(?<=\w\w)[.!?]\s+(?=[a-z])|\s*\n\s*|[，、；]|以?及|和"
+    r"|(?<=[\u3400-\u9fff])[. ]+(?=[\u3400-\u9fff])"
+)
 # Such a part belongs to the value before it.
 _ADVERBIAL = re.compile(
     r"(?:since|because|for|with|when|while|as|which|who|that|until|after|before|so|now|not|instead"

@@ -72,6 +72,22 @@ def test_what_a_person_wrote_beside_the_entries_stays(opened: Store) -> None:
     assert "pino" not in left
 
 
+def test_what_a_person_wrote_in_the_summary_of_a_month_is_archived(opened: Store) -> None:
+    memory = FactsAndEpisodes(opened, clock=Clock())
+    memory.memory_append(FEBRUARY, LOGGER)
+    memory.summarise_months(date(2026, 3, 1))
+    page, archived = "episodes/2026.md", "archive/episodes/2026.md"
+    opened.append(page, "My own words.\n")
+    memory.memory_append(FEBRUARY, SHORT)
+    memory.summarise_months(date(2026, 3, 1))
+    assert "My own words." in memory.memory_read(archived)
+    # what was only made anew is not
+    before = memory.memory_read(archived)
+    memory.memory_append(FEBRUARY, "## Late\n- Summary: a late word\n")
+    memory.summarise_months(date(2026, 3, 1))
+    assert memory.memory_read(archived) == before
+
+
 def test_a_division_that_was_stopped_is_finished_before_its_month_is_archived() -> None:
     def large(store: Any) -> FactsAndEpisodes:
         return FactsAndEpisodes(store, month_limit=600, clock=Clock())

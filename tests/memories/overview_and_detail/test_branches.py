@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import commonplace
-from commonplace import Conflict, NotFound, QueryError, Store
+from commonplace import Conflict, EncodingError, NotFound, QueryError, Store
 from commonplace.entries.blocks import parse, render
 from commonplace.memories import OverviewAndDetail
 from commonplace.memories.overview_and_detail.merging import merge_texts
@@ -50,6 +51,23 @@ def test_a_commit_can_be_read_again(store: Store) -> None:
             memory.context("commit", wrong)
     with pytest.raises(ValueError, match="few words"):
         memory.commit(" ")
+
+
+def test_a_message_that_is_not_utf_8_changes_nothing(store: Store) -> None:
+    memory = remember(store)
+    memory.branch("try")
+    memory.patch_overview("Task", "Tried.")
+    memory.branch("main")
+    before = [(entry.path, store.version(entry.path)) for entry in store.list()]
+    calls: list[Callable[[], object]] = [
+        lambda: memory.commit("\ud83d"),
+        lambda: memory.branch("other", "\ud83d"),
+        lambda: memory.merge("try", "\ud83d"),
+    ]
+    for call in calls:
+        with pytest.raises(EncodingError, match="not UTF-8"):
+            call()
+    assert [(entry.path, store.version(entry.path)) for entry in store.list()] == before
 
 
 def test_commits_of_two_at_once_are_two_entries_of_one_log(
@@ -269,7 +287,7 @@ def test_the_context_is_looked_at_from_far_and_near(store: Store) -> None:
     assert memory.context("log", limit=2) == (
         "user: seen 2 (messages.jsonl#L11)\n"
         "assistant: Step 2 is done. (messages.jsonl#L12)\n"
-        '… earlier: context("log", "10")'
+        '… earlier: the same call with name="10"'
     )
     assert "(messages.jsonl#L10)" in memory.context("log", "10", 1)
     assert memory.context("log", limit=99).startswith("user: Please do step 0. Carefully.")

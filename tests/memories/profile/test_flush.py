@@ -199,6 +199,14 @@ def test_what_the_user_asks_to_forget_is_shown_and_erased_by_its_token(memory: P
     assert "I live in Berlin" not in texts(memory)
 
 
+def test_a_request_to_forget_finds_the_beginning_of_a_sentence(memory: Profile) -> None:
+    memory.remember("My dog is called Rex.", "identity")
+    done = memory.flush([("user", "Forget that my dog is called Rex.")])
+    (request,) = done["to_forget"]
+    assert memory.forget(request["what"], request["token"])["erased"]
+    assert texts(memory) == []
+
+
 def test_a_token_holds_what_the_same_flush_has_written(memory: Profile) -> None:
     said = ["My name is Anna and I live in Lisbon.", "Forget that I live in Lisbon."]
     (request,) = memory.flush([("user", text) for text in said])["to_forget"]
@@ -243,6 +251,13 @@ def test_what_was_forgotten_is_not_kept_again(
     assert texts(memory) == []
     # whoever says so himself may keep it
     assert memory.remember(said)["added"]
+
+
+def test_what_was_forgotten_stays_so_with_another_mark_at_its_end(memory: Profile) -> None:
+    memory.flush([{"role": "user", "content": "I live in Berlin."}])
+    memory.forget("Berlin", memory.forget("Berlin")["token"])
+    done = memory.flush([{"role": "user", "content": "Yes. I live in Berlin!"}])
+    assert (done["remembered"], done["forgotten"]) == ([], 1)
 
 
 def test_what_was_forgotten_of_all_files_is_not_kept_again(memory: Profile, opened: Store) -> None:

@@ -105,7 +105,7 @@ def test_memory_recall_gives_long_files_in_parts(opened: Store, clock: Clock) ->
             whole += part
             break
         whole += body
-        start = int(end.partition("start=")[2].partition(")")[0])
+        start = int(end.partition("start=")[2].partition(" ")[0])
     main, page = opened.read("MEMORY.md"), opened.read("memory/general.md")
     assert whole == f"{main}\n\n[memory/general.md]\n\n{page}"
     assert memory.memory_recall(mode="full", start=10**6).startswith("There is nothing after")

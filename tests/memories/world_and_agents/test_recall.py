@@ -78,7 +78,7 @@ def test_days_are_today_and_those_before(memory: WorldAndAgents, clock: Clock) -
     assert entries(memory.recall(since="2026-02-24")) == [0]  # type: ignore[arg-type] # as models say it
     assert entries(memory.recall(since=NOON)) == [0]
     clock.now = NOON + timedelta(days=30)
-    assert "recall(since=2026-02-20)" in memory.recall()
+    assert "the same call with since=2026-02-20" in memory.recall()
     with pytest.raises(QueryError, match="since is a day such as"):
         memory.recall(since="yesterday")  # type: ignore[arg-type] # as models say it
     for days, limit, start in ((-1, 1, 0), (1, 0, 0), (1, 1, -1)):

@@ -41,7 +41,7 @@ def test_search_finds_world_memory_and_old_days(memory: WorldAndAgents, clock: C
     assert "agents/planner/daily/2025-01-20.md#L5 (2025-01-20 > 12:00:00)" in found
     assert "Replaced the relay" not in memory.recall()
     assert found.splitlines()[0].startswith("1. ")
-    assert memory.search_memory("relay", 2).endswith("search_memory(query, limit=4).]")
+    assert memory.search_memory("relay", 2).endswith("[There is more: the same call with limit=4.]")
     assert memory.search_memory("relay", 3) == found
     assert memory.search_memory("zebra") == "Nothing matches 'zebra'."
     with pytest.raises(QueryError):

@@ -44,6 +44,8 @@ _LINK = re.compile(
     r"^- \[(?P<name>\d{4}-\d{2}-W[^\]\n]*)\]\((?P=name)\.md\).*(?:\n|\Z)", re.MULTILINE
 )
 
+_HEAD = re.compile(r"- (?:Summary|Originals): ")
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -194,11 +196,19 @@ class Months:
         line = summary_line.make("\n".join(texts), newest_first=True)
         entry = entry_of(month, f"- Summary: {line}\n- Originals: {links}\n\n{summary}")
 
+        year = f"{EPISODES}{month[:4]}.md"
+        # what somebody wrote there is in no other file
+        there = [block for block in parse(self._notes.text(year)) if block.title == month]
+        changed = [block for block in there if _says_more(block.text, entry)]
+        archive_blocks(
+            self._notes.store, self._notes.full(year), changed, self._notes.full(ARCHIVE + year)
+        )
+
         def with_month(note: str) -> str:
             old = [note[block.start : block.end] for block in parse(note) if block.title == month]
             return added(removed(note, old), entry)
 
-        self._notes.change(f"{EPISODES}{month[:4]}.md", with_month)
+        self._notes.change(year, with_month)
 
     def _leave(self, path: str, some: Sequence[str]) -> None:
         """Take entries out of a file, and the file away when nothing else is in it."""
@@ -321,6 +331,12 @@ def _check_none_lost(some: Sequence[str], held: Sequence[str], path: str) -> Non
             f"{len(lost)} entries could not be moved: they would not be seen in {path} or its "
             f"weeks, where something was left open; the first is {lost[0]!r:.60}"
         )
+
+
+def _says_more(old: str, new: str) -> bool:
+    """Return whether a summary of a month has lines that a new one has not, its head aside."""
+    lines = set(old.splitlines()) - set(new.splitlines())
+    return any(line.strip() and not _HEAD.match(line) for line in lines)
 
 
 def _week(month: str, day: date | None) -> int:

@@ -433,12 +433,14 @@ class FourLayers(ForgetTool):
         found = self._notes.search(_in_notes(type), query, limit)
         return [(one.entry, one.citation) for one in found]
 
+    @checks_arguments
     def cited(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
         """Return all entries of a layer of notes with their citations, as they were appended."""
         held = self._notes.entries(_in_notes(type))
         entries = _copies([one.entry for one in held])
         return [(entry, one.citation) for entry, one in zip(entries, held, strict=True)]
 
+    @checks_arguments
     def archived(self, type: Layer) -> list[tuple[MemoryEntry, str]]:  # noqa: A002 - as in search
         """Return what was taken out of a layer by `compact`, with citations; facts never are.
 

@@ -74,7 +74,7 @@ class Series:
                 if newest != expected_version:
                     raise Conflict(
                         f"the newest note of {self.folder} is version {newest}, not "
-                        f"{expected_version}; read it again"
+                        f"{expected_version:.60}; read it again"
                     )
             taken = [blocks[0][1]]
             room -= len(blocks[0][1].encode())
@@ -246,7 +246,9 @@ class Facts:
             # here, since the write fails when the note changes between this look and it
             found = self._store.version(path) or "absent"
             if expected_version is not None and found != expected_version:
-                raise Conflict(f"{path} is version {found}, not {expected_version}; read it again")
+                raise Conflict(
+                    f"{path} is version {found}, not {expected_version:.60}; read it again"
+                )
             old = parse(note)
             for block in old:
                 if key_of(block) == key:

@@ -343,7 +343,7 @@ class OverviewAndDetail(Session, ForgetTool):
             for one in messages
         ]
         if messages and messages[0].line > 1:
-            lines.append(f'… earlier: context("log", "{messages[0].line - 1}")')
+            lines.append(f'… earlier: the same call with name="{messages[0].line - 1}"')
         return "\n".join(lines) or "No messages."
 
     def _found(self, options: SearchOptions, all_sessions: bool) -> SessionHits:

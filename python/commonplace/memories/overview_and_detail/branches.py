@@ -77,7 +77,7 @@ class Branches:
 
     def commit(self, message: str, expected: str | None = None) -> dict[str, Any]:
         """Keep a checkpoint of all notes of the active branch; `expected` is that of the log."""
-        self.commits.check(expected)
+        self.commits.check(expected, message)
         active = self.active
         return self.commits.add("commit", active, message, self._keep(active), expected)
 
@@ -89,7 +89,7 @@ class Branches:
             InvalidArgument: The name is not one of a branch.
         """
         seen = self.commits.version
-        self.commits.check(expected)
+        self.commits.check(expected, purpose)
         active = self.active
         if name in self.names():
             return self.commits.add("switch", name, f"Went to {name}", self._keep(name), expected)
@@ -115,7 +115,7 @@ class Branches:
 
     def merge(self, name: str, message: str = "", expected: str | None = None) -> dict[str, Any]:
         """Bring what a branch changed into the active one, or into its origin from itself."""
-        self.commits.check(expected)
+        self.commits.check(expected, message)
         if name not in self.names():
             raise NotFound(f"there is no branch {name!r:.80}; there are: {', '.join(self.names())}")
         target = self.active

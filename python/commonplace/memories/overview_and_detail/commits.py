@@ -25,7 +25,7 @@ from typing import Any, Literal
 import orjson
 
 from commonplace.entries.blocks import Block, parse, render, title_for
-from commonplace.errors import Conflict, FormatError, InvalidArgument, NotFound
+from commonplace.errors import Conflict, EncodingError, FormatError, InvalidArgument, NotFound
 from commonplace.files import UPDATES
 from commonplace.records import receipt
 from commonplace.store import Store
@@ -95,14 +95,19 @@ class Commits:
         """The version of the log, `absent` when there is none."""
         return self._store.version(self._path) or "absent"
 
-    def check(self, expected: str | None) -> None:
+    def check(self, expected: str | None, message: str = "") -> None:
         """Look whether the log is at the version that was seen; adding to it looks again.
 
         Raises:
             Conflict: Somebody added to it.
+            EncodingError: The message cannot be written.
         """
         if expected not in {None, self.version}:
             raise Conflict(f"{self._path} is not as you saw it: read context() again")
+        try:
+            message.encode()
+        except UnicodeEncodeError:
+            raise EncodingError(f"the message {message!r:.60} is not UTF-8") from None
 
     def add(
         self,

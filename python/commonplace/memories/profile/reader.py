@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import islice
 
 from commonplace._core import Hit
 from commonplace.citation import cite
@@ -233,19 +232,17 @@ class Reader:
             for path, entry in (self._pages.all() if past else self._true(at))
             if key is None or entry.key[0] == key
         )
-        return list(islice(found, start, start + limit))
+        return list(found)[start : start + limit]
 
     def full(self, start: int = 0) -> str:
         """Return MEMORY.md and its pages, from a character on."""
         texts = ((f"\n\n[{path}]\n\n", self._pages.text(path)) for path in self._pages.paths())
         page, following = page_of(texts, start, PAGE)
         if not page:
-            return "Nothing is remembered yet; remember(content) begins MEMORY.md."
+            return "Nothing is remembered yet; the first entry begins MEMORY.md."
         if following is None:
             return page
-        return (
-            f"{page}\n[There is more: memory_recall(mode='full', start={following}) goes on here.]"
-        )
+        return f"{page}\n[There is more: the same call with start={following} goes on here.]"
 
     def _true(self, at: date | None) -> Iterator[tuple[str, Entry]]:
         """Yield the entries that are true on a day, with their paths; default: that are not past.

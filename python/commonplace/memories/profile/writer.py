@@ -259,7 +259,9 @@ class Writer:
         main = self._pages.main
         version = self._store.version(main) or "absent"
         if expected_version not in {None, version}:
-            raise Conflict(f"{main} is version {version}, not {expected_version}: read it again")
+            raise Conflict(
+                f"{main} is version {version}, not {expected_version:.60}: read it again"
+            )
 
     def _is_known(self, entry: Entry, content: str, compare: Compare, by: str) -> bool:
         """Return whether an entry says what a new one would."""

@@ -155,17 +155,17 @@ class WorldAndAgents(ForgetTool):
             if pages := self._pages():
                 oldest = min(pages)
                 return VersionedText(
-                    f"Nothing of these days; recall(since={oldest}) reads the diary from its "
-                    "start.",
+                    f"Nothing of these days; the same call with since={oldest} reads the diary "
+                    "from its start.",
                     versions,
                 )
-            nothing = "Nothing is remembered yet; remember(content) begins your diary."
+            nothing = "Nothing is remembered yet; the first entry begins your diary."
             return VersionedText(nothing, versions)
         if following is None:
             return page
         return (
             f"{page.rstrip()}{_BREAK}[There is more: the same call with start={following} "
-            "goes on here; search_memory(query) finds passages.]"
+            "goes on here; a search finds passages.]"
         )
 
     @tool("adds")
@@ -311,12 +311,13 @@ class WorldAndAgents(ForgetTool):
         if not shown:
             shown.append(f"Nothing matches {query!r:.200}.")
         if len(found) > limit:
-            shown.append(f"[There is more: search_memory(query, limit={limit * 2}).]")
+            shown.append(f"[There is more: the same call with limit={limit * 2}.]")
         text = "\n".join(shown + [f"[{note}]" for note in dict.fromkeys(notes)])
         return self._versioned(text, found[:limit], revision)
 
     # What they are made of
 
+    @checks_arguments
     def recalled(
         self, days: int = 3, *, since: date | None = None, until: date | None = None
     ) -> Iterator[RecalledFile]:

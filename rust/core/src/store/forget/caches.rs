@@ -101,7 +101,10 @@ impl Store {
             Err(Error::NotFound { .. }) => return Ok(()),
             walk => walk?,
         };
-        walk.files.iter().try_for_each(|(address, _)| self.files.remove_unkept(address))
+        walk.files.iter().try_for_each(|(address, _)| self.files.remove_unkept(address))?;
+        // the one file of tantivy with a hidden name: damaged, it would keep an index from being made
+        let mut hidden = walk.dirs.iter().map(|folder| format!("{folder}/.managed.json"));
+        hidden.try_for_each(|address| self.files.remove_unkept(&address))
     }
 
     /// Keeps the vectors with these keys only, in the caches of all embedders; without keys, none.

@@ -6,14 +6,17 @@ use regex_automata::Input;
 use regex_automata::meta::{self, Regex};
 
 use crate::error::{Error, Result};
-use crate::grep::MAX_COMPILED;
 use crate::messages::json_string::decode;
 use crate::store::forget::tombstones::MIN_TEXT;
 
 /// Characters by which a text is known; where those are, the rest is.
 const MAX_CHARS: usize = 400;
-/// Texts of one automaton.
+/// Texts of one automaton, and the bytes that it may take: several small ones are faster than one
+/// whose states do not fit its cache.
 const CHUNK: usize = 128;
+const MAX_AUTOMATON: usize = 1 << 20;
+/// Bytes of the automaton of one text, with which it is found in any case.
+const MAX_SINGLE: usize = 16 << 20;
 /// How often a text may be escaped: JSON in a string of JSON is, twice.
 const MAX_ESCAPED: usize = 4;
 
@@ -69,20 +72,15 @@ pub(super) struct Needles {
 
 impl Needles {
     /// # Errors
-    /// [`Error::Query`] for texts that are too many to be looked for at once.
+    /// [`Error::Query`] for a text that cannot be looked for.
     pub fn new<'n>(needles: impl IntoIterator<Item = &'n Needle>) -> Result<Self> {
         let mut patterns: Vec<String> = needles.into_iter().filter_map(Needle::pattern).collect();
         patterns.sort_unstable();
         patterns.dedup();
-        let compiled = |chunk: &[String]| {
-            let config = meta::Config::new().nfa_size_limit(Some(MAX_COMPILED));
-            meta::Builder::new().configure(config).build_many(chunk).map_err(|error| Error::Query {
-                query: chunk[0].chars().take(80).collect(),
-                code: "regex",
-                why: error.to_string(),
-            })
-        };
-        let regexes = patterns.chunks(CHUNK).map(compiled).collect::<Result<_>>()?;
+        let mut regexes = Vec::new();
+        for chunk in patterns.chunks(CHUNK) {
+            compile(chunk, &mut regexes)?;
+        }
         Ok(Self { regexes })
     }
 
@@ -121,6 +119,28 @@ impl Needles {
         };
         self.regexes.iter().flat_map(found).collect()
     }
+}
+
+/// Compiles patterns to as many automata as they need.
+fn compile(patterns: &[String], regexes: &mut Vec<Regex>) -> Result<()> {
+    let max = if patterns.len() > 1 { MAX_AUTOMATON } else { MAX_SINGLE };
+    let config = meta::Config::new().nfa_size_limit(Some(max));
+    match meta::Builder::new().configure(config).build_many(patterns) {
+        Ok(regex) => regexes.push(regex),
+        Err(error) if error.size_limit().is_some() && patterns.len() > 1 => {
+            let (first, second) = patterns.split_at(patterns.len() / 2);
+            compile(first, regexes)?;
+            compile(second, regexes)?;
+        }
+        Err(error) => {
+            return Err(Error::Query {
+                query: patterns[0].chars().take(80).collect(),
+                code: "regex",
+                why: error.to_string(),
+            });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -167,5 +187,14 @@ mod tests {
         }
         let long = Needles::new(&[Needle::line("a line of its own")]).unwrap();
         assert!(long.are_in(b"this is a line of its own."));
+    }
+    #[test]
+    fn many_long_texts_are_looked_for_at_once() {
+        let text = |number: usize| format!("n{number} {}", "a b c d e f g h ".repeat(30));
+        let all: Vec<Needle> = (0..16).map(|number| Needle::exact(&text(number))).collect();
+        let needles = Needles::new(&all).unwrap();
+        assert!(needles.regexes.len() > 1);
+        assert!((0..16).all(|number| needles.are_in(text(number).as_bytes())));
+        assert!(!needles.are_in(text(16).as_bytes()));
     }
 }
