@@ -253,6 +253,24 @@ def test_a_session_that_goes_on_is_told_what_is_new_only(agent: Agent) -> None:
     assert "Never push to main." in again
 
 
+def test_a_note_that_has_changed_is_told_again(agent: Agent) -> None:
+    with commonplace.open(agent.root) as store:
+        store.write("rules.md", "# Staging\n\nThe staging server listens on port 4711.\n")
+        store.write("preferences.md", "---\nunit: item\n---\n- Likes green tea.\n")
+        agent.event("session start", "one", source="startup")
+        assert agent.event("prompt", "one", prompt=QUESTION) == ""
+        store.patch("rules.md", [("4711", "4712")])
+        assert "4712" in agent.event("prompt", "one", prompt=QUESTION)
+        # its first line is the same, and so is what has only moved
+        store.append("rules.md", "- Never push to main.\n")
+        store.patch("preferences.md", [("- Likes green", "- Likes ferries.\n- Likes green")])
+    resumed = agent.event("session start", "one", source="resume")
+    assert "Never push to main." in resumed
+    assert "Likes ferries." in resumed
+    assert "green tea" not in resumed
+    assert agent.event("session start", "one", source="resume") == ""
+
+
 def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> None:
     agent.transcript("one", (FACT, "Kept in mind."))
     agent.event("session start", "two", source="startup")
