@@ -135,6 +135,19 @@ def test_a_session_is_not_told_what_it_said_itself(told: Agent) -> None:
     assert told.event("prompt", "one", prompt=QUESTION) == ""
 
 
+def test_a_fork_is_not_told_what_it_began_with(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    path = agent.transcript("one", (FACT, "Kept in mind."))
+    agent.event("session end", "one")
+    # under the ids of the messages, with its own as the session's
+    more = agent.transcript("fork", (FACT, ""), ("And the docs?", "Done.")).read_text()
+    copies = path.read_text().replace('"sessionId": "one"', '"sessionId": "fork"')
+    (tmp_path / "fork.jsonl").write_text(copies + "".join(more.splitlines(keepends=True)[2:]))
+    agent.event("stop", "fork")
+    assert agent.event("prompt", "fork", prompt=QUESTION) == ""
+    assert agent.event("prompt", "two", prompt=QUESTION)
+
+
 def test_an_announcement_comes_with_what_came_of_it(agent: Agent) -> None:
     path = agent.transcript("one", (FACT, "Let me see how the staging server is set up."))
     first, second = map(json.loads, path.read_text().splitlines())
