@@ -43,6 +43,9 @@ SHORTEST_ANSWER = 300
 """Characters of an answer that can stand alone: agents announce each step in a sentence or two."""
 LONGEST_QUERY = 2000
 """Characters of a prompt that are searched: what follows is mostly pasted text."""
+# Where a word of a prompt would be read as `-without` or `field:word`: `go test -race` asks for no
+# text without a race
+_OPERATOR = re.compile(r'(?<![^\s"。！？])(?=-[\w"]|[a-z]+:)')
 # of a script without spaces each character counts as a word: Thai to Myanmar, Khmer, CJK
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
@@ -94,7 +97,8 @@ def fitting(
     store: Store, prompt: str, session: str | None, min_confidence: float = MIN_CONFIDENCE
 ) -> list[Candidate]:
     """Return the answered turns and notes that fit a prompt; of its own session none."""
-    query = prompt[:LONGEST_QUERY]
+    # behind a bracket it is plain text
+    query = _OPERATOR.sub("(", prompt[:LONGEST_QUERY])
     if len(_WORD.findall(query)) < MIN_WORDS or is_filler(query, _WORD):
         return []
     own = [(session, 1, 2**63 - 1)] if session else None
