@@ -137,6 +137,7 @@ def test_copies_in_the_context_are_left_out(store: Store) -> None:
     assert found() == {2, 5}
     assert found(("s2", 1, 2**63 - 1)) == set()
     assert found(("sessions/web/fork/messages.jsonl", 1, 9)) == set()
+    assert found(("sessions/web/fork", 1, 9)) == set()
     assert found(("s2", 1, 3)) == {5}
     assert found(("s2", 3, 9)) == {2}
 

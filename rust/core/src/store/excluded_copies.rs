@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::error::{Error, Interrupt, Result};
+use crate::files::paths::is_below;
 use crate::filter::ExcludedLines;
 use crate::messages::formats::{copied_lines, copies_of};
 use crate::messages::line_reader::lines;
@@ -23,11 +24,11 @@ impl Store {
         interrupt: Interrupt<'_>,
     ) -> Result<Vec<ExcludedLines>> {
         let mut found = Vec::new();
-        for lines in excluded {
-            let catalog = &self.refresh(interrupt)?.main;
-            let copies = catalog.file(&lines.of).map_or(0, |file| file.progress.copies);
-            if copies > 0 {
-                match self.copies_in(lines, copies, interrupt) {
+        let state = self.refresh(interrupt)?;
+        for file in state.main.files.iter().filter(|file| file.progress.copies > 0) {
+            for lines in excluded.iter().filter(|lines| is_below(&file.path, &lines.of)) {
+                let of = ExcludedLines { of: file.path.clone(), ..lines.clone() };
+                match self.copies_in(&of, file.progress.copies, interrupt) {
                     Err(Error::Interrupted) => return Err(Error::Interrupted),
                     copied => found.extend(copied.unwrap_or_default()),
                 }
