@@ -18,7 +18,6 @@ from commonplace.doors import capture
 from commonplace.doors.hook import START_BUDGET, handle, memory_root
 from commonplace.doors.hook_log import LARGEST, HookLog
 from commonplace.doors.hosts import find_host
-from commonplace.doors.injection_candidates import confident
 from commonplace.errors import NotFound
 from tests.hosts.runner import COMMONPLACE
 
@@ -133,6 +132,19 @@ def test_what_was_injected_before_a_prompt_is_no_part_of_it(tmp_path: Path) -> N
 
 def test_a_session_is_not_told_what_it_said_itself(told: Agent) -> None:
     assert told.event("prompt", "one", prompt=QUESTION) == ""
+
+
+def test_a_fork_is_not_told_what_it_began_with(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    path = agent.transcript("one", (FACT, "Kept in mind."))
+    agent.event("session end", "one")
+    # under the ids of the messages, with its own as the session's
+    more = agent.transcript("fork", (FACT, ""), ("And the docs?", "Done.")).read_text()
+    copies = path.read_text().replace('"sessionId": "one"', '"sessionId": "fork"')
+    (tmp_path / "fork.jsonl").write_text(copies + "".join(more.splitlines(keepends=True)[2:]))
+    agent.event("stop", "fork")
+    assert agent.event("prompt", "fork", prompt=QUESTION) == ""
+    assert agent.event("prompt", "two", prompt=QUESTION)
 
 
 def test_an_announcement_comes_with_what_came_of_it(agent: Agent) -> None:
@@ -251,6 +263,24 @@ def test_a_session_that_goes_on_is_told_what_is_new_only(agent: Agent) -> None:
     again = agent.event("session start", "one", source="compact")
     assert "kind 0." in again
     assert "Never push to main." in again
+
+
+def test_a_note_that_has_changed_is_told_again(agent: Agent) -> None:
+    with commonplace.open(agent.root) as store:
+        store.write("rules.md", "# Staging\n\nThe staging server listens on port 4711.\n")
+        store.write("preferences.md", "---\nunit: item\n---\n- Likes green tea.\n")
+        agent.event("session start", "one", source="startup")
+        assert agent.event("prompt", "one", prompt=QUESTION) == ""
+        store.patch("rules.md", [("4711", "4712")])
+        assert "4712" in agent.event("prompt", "one", prompt=QUESTION)
+        # its first line is the same, and so is what has only moved
+        store.append("rules.md", "- Never push to main.\n")
+        store.patch("preferences.md", [("- Likes green", "- Likes ferries.\n- Likes green")])
+    resumed = agent.event("session start", "one", source="resume")
+    assert "Never push to main." in resumed
+    assert "Likes ferries." in resumed
+    assert "green tea" not in resumed
+    assert agent.event("session start", "one", source="resume") == ""
 
 
 def test_what_a_killed_session_left_is_imported_by_the_next(agent: Agent) -> None:
@@ -501,71 +531,6 @@ def test_an_error_is_in_the_log_for_doctor(tmp_path: Path) -> None:
     (error,) = agent.log().errors()
     assert (error["host"], error["event"]) == ("claude-code", "session end")
     assert error["error"] in agent.problems
-
-
-# What fits
-
-
-def test_further_hits_are_held_against_the_same_threshold(opened: commonplace.Store) -> None:
-    opened.write("a.md", "# Ferry\n\nThe ferry to the island needs two permits.\n")
-    opened.write("b.md", "# Bus\n\nThe bus to the island needs none.\n")
-    for number in range(9):
-        opened.write(f"{number}.md", f"# Page {number}\n\nNothing of that is here.\n")
-    hits = opened.search("ferry permits island")
-    best, second = hits
-    rest = best.score * (1 - hits.confidence) / hits.confidence
-    at_second = second.score / (second.score + rest)
-    assert confident(hits, 0.0) == [best, second]
-    assert confident(hits, at_second - 1e-6) == [best, second]
-    assert confident(hits, at_second + 1e-6) == [best]
-    assert confident(hits, hits.confidence - 1e-6) == [best]
-    assert confident(hits, hits.confidence + 1e-6) == []
-    assert confident(opened.search("watercolour"), 0.0) == []
-
-
-@pytest.mark.parametrize("prompt", ["staging server port", "登録番", "?", "go on"])
-def test_a_prompt_of_few_words_is_not_searched(agent: Agent, prompt: str) -> None:
-    with commonplace.open(agent.root) as store:
-        store.write("ops.md", "# Staging server port\n\nIt is 4711, 登録番号 7, we go on.\n")
-    assert agent.event("prompt", "one", prompt=prompt) == ""
-    assert "4711" in agent.event("prompt", "one", prompt="the staging server port")
-    assert "4711" in agent.event("prompt", "two", prompt="登録番号")
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "ok do it then please",
-        "Yes, go ahead with that!",
-        "thanks, looks good, next",
-        "nice work, that's fine, just continue",
-        "好的继续吧",
-        "没问题，开始吧",
-        "ok，谢谢，看起来不错，下一步",
-    ],
-)
-def test_a_prompt_that_names_nothing_gets_nothing(agent: Agent, prompt: str) -> None:
-    agent.transcript("one", (f"{prompt} now", f"{FACT} {'It is done. ' * 30}"))
-    agent.event("session end", "one")
-    assert agent.event("prompt", "two", prompt=prompt) == ""
-    assert FACT in agent.event("prompt", "two", prompt=f"{prompt} {QUESTION}")
-
-
-@pytest.mark.parametrize("prompt", ["what do I do for work?", "what do I like?"])
-def test_a_short_question_is_no_filler(agent: Agent, prompt: str) -> None:
-    agent.transcript("one", ("I like lighthouses, and work in one.", "You like your work there."))
-    agent.event("session end", "one")
-    assert "lighthouse" in agent.event("prompt", "two", prompt=prompt)
-
-
-def test_the_threshold_is_one_option(told: Agent) -> None:
-    vague = "Is there a staging server, a database, a bucket or a printer?"
-    name = next(name for name, kind in told.host.events.items() if kind == "prompt")
-    payload = {"hook_event_name": name, "session_id": "two", "cwd": "/", "prompt": vague}
-    stdin = json.dumps(payload).encode()
-    assert call(told.root, stdin, told.host.name).stdout == b""
-    found = call(told.root, stdin, told.host.name, "--min-confidence", "0.05")
-    assert FACT in found.stdout.decode()
 
 
 @pytest.mark.parametrize("options", [["--min-confidence", "1.5"], ["--unknown"], ["one", "more"]])

@@ -118,6 +118,30 @@ def test_lines_in_the_context_are_left_out(store: Store) -> None:
     assert commonplace.SearchFilter(exclude=[("s1", 1, 9)]).exclude == (("s1", 1, 9),)
 
 
+def test_copies_in_the_context_are_left_out(store: Store) -> None:
+    fork = [
+        {"type": "session", "host": "plain", "id": "s2"},
+        {"type": "copy", "of": f"{PATH}#L2-L4", "count": 3},
+        {"role": "user", "content": "And which day is right?", "session": "s2"},
+        {"type": "copy", "of": f"{PATH}#L5-L6", "count": 2},
+        {"role": "assistant", "content": "The day of the shop.", "session": "s2"},
+    ]
+    path = store.root / "sessions/web/fork/messages.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps(line) + "\n" for line in fork))
+
+    def found(*known: tuple[str, int, int]) -> set[int]:
+        hits = store.search("late orders label printer port", exclude=known)
+        return {hit.first_line for hit in hits if hit.path == PATH}
+
+    assert found() == {2, 5}
+    assert found(("s2", 1, 2**63 - 1)) == set()
+    assert found(("sessions/web/fork/messages.jsonl", 1, 9)) == set()
+    assert found(("sessions/web/fork", 1, 9)) == set()
+    assert found(("s2", 1, 3)) == {5}
+    assert found(("s2", 3, 9)) == {2}
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [

@@ -151,7 +151,7 @@ class Hook:
         shown: set[str] = set()
         if found and not event.context_is_new():
             shown = self._try(lambda: self._log.shown(event.session)) or set()
-        fresh = [one for one in found if one.piece.citation not in shown]
+        fresh = [one for one in found if one.key not in shown]
         text = ""
         used: list[dict[str, Any]] = []
         if fresh:
@@ -161,10 +161,12 @@ class Hook:
             pieces = [one.piece for one in fresh]
             most = min(budget, self._host.limit)
             packed = pack(pieces, most, cut=True, cut_after=ANSWERED)
-            scores = {one.piece.citation: one.score for one in fresh}
+            given = {one.piece.citation: one for one in fresh}
             text = packed.text
             cited = [one.piece.citation for one in packed.used]
-            used = [{"citation": one, "score": scores[one]} for one in cited]
+            used = [
+                {"citation": one, "score": given[one].score, "key": given[one].key} for one in cited
+            ]
         entry: dict[str, Any] = {"host": self._host.name, "session": event.session}
         entry |= {"event": event.kind, "source": event.source}
         if self._store.covered is not None:

@@ -98,7 +98,7 @@ class HookLog:
         return [*self._lines(ERRORS)]
 
     def shown(self, session: str) -> set[str]:
-        """Return the citations that a session has in its context.
+        """Return the keys of what a session has in its context.
 
         After a compaction, or when the context was cleared, it has none of them any more.
         """
@@ -107,7 +107,8 @@ class HookLog:
             if entry.get("session") == session:
                 if entry.get("source") in {"compact", "clear"}:
                     found.clear()
-                found.update(one["citation"] for one in entry.get("shown", ()))
+                # those of an earlier version have none
+                found.update(one.get("key", one["citation"]) for one in entry.get("shown", ()))
         return found
 
     def prompted(self, session: str) -> bool:

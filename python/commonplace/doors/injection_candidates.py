@@ -6,10 +6,11 @@ answered without it, and sooner.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 
 from commonplace.doors.filler_prompts import is_filler
 from commonplace.letter_ranges import UNSPACED
@@ -43,15 +44,29 @@ SHORTEST_ANSWER = 300
 """Characters of an answer that can stand alone: agents announce each step in a sentence or two."""
 LONGEST_QUERY = 2000
 """Characters of a prompt that are searched: what follows is mostly pasted text."""
+# Where a word of a prompt would be read as `-without` or `field:word`: `go test -race` asks for no
+# text without a race
+_OPERATOR = re.compile(r'(?<![^\s"。！？])(?=-[\w"]|[a-z]+:)')
 # of a script without spaces each character counts as a word
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
 
 class Candidate:
-    """A text that may be injected; `score` is that of the search, if there was one."""
+    """A text that may be injected.
 
-    def __init__(self, piece: Piece, score: float | None = None) -> None:
+    Args:
+        piece: The text, as far as there is room for it.
+        score: That of the search, if there was one.
+        note: The whole text, if it stands in a note. Its lines move and their text changes: it is
+            known by what it says, and a turn by where it is.
+    """
+
+    def __init__(self, piece: Piece, score: float | None = None, note: str | None = None) -> None:
         self.piece, self.score = piece, score
+        self.key = piece.citation
+        if note is not None:
+            path = piece.citation.partition("#")[0]
+            self.key = f"{path} {hashlib.blake2s(note.encode(), digest_size=8).hexdigest()}"
 
 
 def recalled_text(
@@ -82,14 +97,15 @@ def fitting(
     store: Store, prompt: str, session: str | None, min_confidence: float = MIN_CONFIDENCE
 ) -> list[Candidate]:
     """Return the answered turns and notes that fit a prompt; of its own session none."""
-    query = prompt[:LONGEST_QUERY]
+    # behind a bracket it is plain text
+    query = _OPERATOR.sub("(", prompt[:LONGEST_QUERY])
     if len(_WORD.findall(query)) < MIN_WORDS or is_filler(query, _WORD):
         return []
     own = [(session, 1, 2**63 - 1)] if session else None
     hits = store.search(query, 8, unit="turn", exclude=own)
     sure = confident(hits, min_confidence)
     answered = [hit for hit in sure if not hit.is_turn or hit.role == "assistant"]
-    found = [Candidate(_piece(store, hit), round(hit.score, 3)) for hit in answered[:MOST_HITS]]
+    found = [_found(hit, _piece(store, hit), hit.score) for hit in answered[:MOST_HITS]]
     if len(found) < MOST_HITS and store.embedder is not None:
         found += _near(store, query, own, answered, MOST_HITS - len(found))
     return found
@@ -117,7 +133,11 @@ def _near(
             for hit in known
         )
     ]
-    return [Candidate(piece_of(one.hit, store), round(one.score, 3)) for one in found[:most]]
+    return [_found(one.hit, piece_of(one.hit, store), one.score) for one in found[:most]]
+
+
+def _found(hit: Hit, piece: Piece, score: float) -> Candidate:
+    return Candidate(piece, round(score, 3), piece.text if hit.source == "note" else None)
 
 
 def confident(hits: Hits, least: float) -> list[Hit]:
@@ -185,10 +205,12 @@ def standing(store: Store, event: HookEvent, budget: int) -> list[Candidate]:
     pieces += _shares(held, budget - pack(pieces, budget).size)
     others = [entry for entry in notes if entry.path not in chosen and entry.summary]
     others.sort(key=lambda entry: -entry.modified)
-    pieces += [
+    summaries = [
         Piece(f"Note: {entry.summary}", entry.path, "agent") for entry in others[:RECENT_NOTES]
     ]
-    return [Candidate(piece) for piece in unframe(pack(pieces, budget, cut=True).text)]
+    whole = {piece.citation: piece.text for piece in chain(*held, summaries)}
+    chosen_pieces = unframe(pack(pieces + summaries, budget, cut=True).text)
+    return [Candidate(piece, note=whole.get(piece.citation)) for piece in chosen_pieces]
 
 
 def _shares(notes: list[list[Piece]], budget: int) -> list[Piece]:

@@ -5,6 +5,7 @@ mod document_cache;
 mod document_reader;
 pub mod engine;
 mod evidence;
+mod excluded_copies;
 pub mod forget;
 mod gram_index_thread;
 mod gram_indexes;

@@ -151,6 +151,10 @@ impl Store {
                 Meaning::Unknown(_) => {}
             }
         }
+        if indexed {
+            let copies = self.excluded_copies(&filter.exclude, interrupt)?;
+            filter.exclude.extend(copies);
+        }
         Ok((filter, notes))
     }
 

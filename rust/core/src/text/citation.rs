@@ -32,6 +32,14 @@ pub fn parse_citation(citation: &str) -> Result<(&str, u64)> {
     })
 }
 
+/// Splits a citation, as [`cite`] writes it, into the path, the first line and the last.
+#[must_use]
+pub fn parse_lines(citation: &str) -> Option<(&str, u64, u64)> {
+    let (path, place) = citation.rsplit_once("#L")?;
+    let (first, last) = place.split_once("-L").unwrap_or((place, place));
+    Some((path, first.parse().ok()?, last.parse().ok()?)).filter(|(_, first, last)| first <= last)
+}
+
 /// Whether a citation names a range of lines.
 #[must_use]
 pub fn cites_range(citation: &str) -> bool {

@@ -40,7 +40,7 @@ pub use import_state::ImportState;
 pub use session_header::SessionHeader;
 pub(crate) use session_header::title_of_prompt;
 pub use session_record::SessionRecord;
-pub(crate) use session_record::{DESCRIBED_LINES, copies_of};
+pub(crate) use session_record::{DESCRIBED_LINES, copied_lines, copies_of};
 pub use sink::{
     ImportSink, Imported, MAX_BAD_LINES, MessageLine, OpenSession, SessionSink, UNKNOWN_FORMAT,
 };

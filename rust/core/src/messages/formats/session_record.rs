@@ -10,6 +10,7 @@ use super::session_header::{printable, shortened, title_of_prompt};
 use super::{LINE_FORMATS, Record, SessionHeader, lazy_message};
 use crate::messages::fields::{Fields, trim};
 use crate::messages::json::PullParser;
+use crate::text::citation::parse_lines;
 
 /// The first bytes of a record, which hold its type: most lines need not be read for that.
 const TYPE_BYTES: usize = 64;
@@ -121,6 +122,13 @@ pub(crate) fn copies_of(line: &[u8]) -> u32 {
     count.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX))
 }
 
+/// Returns the transcript and the first and last of its lines that a line stands for.
+pub(crate) fn copied_lines(line: &[u8]) -> Option<(String, u64, u64)> {
+    let record = record_of(line, "copy")?;
+    let (path, first, last) = parse_lines(record["of"].as_str()?)?;
+    Some((path.to_owned(), first, last))
+}
+
 /// Reads a line that is a record of a type of ours.
 fn record_of(line: &[u8], kind: &str) -> Option<Value> {
     let line = trim(line);
@@ -189,6 +197,15 @@ mod tests {
             (r#"{"type":"copy","count":3"#, 0),
         ] {
             assert_eq!(copies_of(line.as_bytes()), count, "{line}");
+        }
+        for (of, lines) in [
+            ("a/messages.jsonl#L2-L4", Some(("a/messages.jsonl".to_owned(), 2, 4))),
+            ("a#L/messages.jsonl#L7", Some(("a#L/messages.jsonl".to_owned(), 7, 7))),
+            ("a/messages.jsonl#L4-L2", None),
+            ("a/messages.jsonl", None),
+        ] {
+            let line = serde_json::json!({ "type": "copy", "of": of, "count": 3 }).to_string();
+            assert_eq!(copied_lines(line.as_bytes()), lines, "{of}");
         }
     }
 
