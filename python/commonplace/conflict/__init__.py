@@ -10,8 +10,14 @@ import re
 from dataclasses import replace
 
 from commonplace.conflict import classifier, corrections
+from commonplace.conflict.asserted_text import asserted
 from commonplace.conflict.classifier_scope import may_conflict
-from commonplace.conflict.conditions import ends_another, says_change, tells_of_another_time
+from commonplace.conflict.conditions import (
+    ends_another,
+    is_of_one_answer,
+    says_change,
+    tells_of_another_time,
+)
 from commonplace.conflict.rules import by_rules
 from commonplace.conflict.topics import with_relative
 from commonplace.conflict.verdict import Verdict
@@ -95,7 +101,8 @@ def without_embedder(old: str, new: str) -> Verdict:
     """Compare two statements by the rules, and by the classifier where these do not decide."""
     if len(old) > LONGEST or len(new) > LONGEST or AT_AGE.search(new.casefold()):
         return Verdict(conflict=False, reason="unrelated")
-    new = with_relative(old, new)
+    if not (new := with_relative(old, asserted(new))):
+        return Verdict(conflict=False, reason="unrelated")
     verdict = by_rules(old, new)
     if verdict.conflict:
         credible = is_credible(verdict, old, new)
@@ -118,6 +125,8 @@ def without_embedder(old: str, new: str) -> Verdict:
 
 
 def is_credible(verdict: Verdict, old: str, new: str) -> bool:
-    """Say whether the classifier lets a conflict pass that a rule has found."""
+    """Say whether a conflict passes that a rule has found; the classifier says so of some."""
+    if is_of_one_answer(verdict.attribute, new):
+        return False
     doubtful = verdict.reason == "replaced" or tells_of_another_time(new)
     return not doubtful or classifier.likelihood(old, new) >= IMPROBABLE

@@ -6,6 +6,7 @@ import re
 
 from commonplace.conflict import classifier
 from commonplace.conflict.conditions import (
+    STYLES,
     is_of_stranger,
     is_typed_about_user,
     says_change,
@@ -22,8 +23,6 @@ CODE = re.compile(
     r"`|\w[/_]\w+[/_.]\w|\w\(\)|\*\*|\w=\w|://|--\w|[a-z][a-z]+[A-Z]\w+\(|\|"
     r"|<!--|</?\w+>|&#?\w+;|&(?:#\w|amp|lt|gt|quot|nbsp)"
 )
-# Sides of how answers are written: language, length, …
-STYLES = {"replies", "detail", "emoji", "units", "spelling"}
 OF_NUMBER = re.compile(r"\bnumbers?\b|\bsim\b|号|\d[\d -]{5}", re.IGNORECASE)
 # What has none states nothing that a new statement could make untrue
 WORD = re.compile(r"[^\W\d_]{2}")

@@ -32,6 +32,27 @@ THIRD_PERSON = re.compile(r"(?:the )?user\b|用户|使用者", re.IGNORECASE)
 COUNTRY = re.compile(r"\bUS\b")
 # Tells of what may be, or was a year ago
 PERHAPS = re.compile(r"\b(?:might|maybe|perhaps|last year)\b|可能|也许|说不定|没准|去年|前年")
+# A question that follows is no news: "mate's getting divorced, what do i say"
+QUESTION = re.compile(
+    r"\s*(?:what|how|when|where|who|which|why|should|shall|can|could|would|do|does|any)\b"
+    r"|.*(?:怎么|咋|什么|啥|吗$|呢$)"
+)
+# How answers are written; of one answer alone another style may be asked for
+STYLES = {"replies", "detail", "emoji", "units", "spelling"}
+OF_ANSWERS = STYLES | {"length", "format", "language", "tone", "script"}
+ONE_ANSWER = re.compile(
+    r"\b(?:this (?:time|once)|(?:just|only) (?:for )?(?:today|now)|(?:for |answer |do )?this one"
+    r"|(?:for|to) this (?:essay|e-?mail|answer|message|reply|question|file|task|report|letter"
+    r"|text))\b"
+    r"(?! on\b)|这一?[次回](?!起|开始|之后)|[就只](?:有|是|限)?今天|唯独|今天这|这[道题篇封]",
+    re.IGNORECASE,
+)
+# A relative or a pet of somebody else
+OF_ANOTHER = re.compile(
+    r"(?!(?:user|it|that|this|he|she|there|what|who|let|here|today|mum|mom|dad|wife|husband)\b)"
+    r"[a-z][\w-]*'s (?:\w+ ){0,2}?(?:mum|mom|mother|dad|father|sister|brother|son|daughter|wife"
+    r"|husband|cousin|friend|boyfriend|girlfriend|dog|cat|puppy|kitten|hamster|rabbit|horse)\b"
+)
 # Somebody whom another message named
 PRONOUN = re.compile(
     r"(?:(?:and|so|but|btw|oh|well|actually|now|yesterday|last \w+)[, ]+)*"
@@ -60,9 +81,13 @@ def is_of_relative(old_text: str, new_text: str) -> bool:
 
 
 def is_of_stranger(old_text: str, new_text: str) -> bool:
-    """Say whether a new statement is about a friend, or he or she, whom the old one does not name.
+    """Say whether a new statement is about a friend, he or she, or a relative or pet of others.
+
+    Of one whom the old statement names it is not.
 
     >>> is_of_stranger("User lives in Ghent", "he moved to Berlin last year")
+    True
+    >>> is_of_stranger("User has two dogs", "Callum's old dog died last night")
     True
     >>> is_of_stranger("User has a girlfriend", "she dumped me")
     False
@@ -71,10 +96,21 @@ def is_of_stranger(old_text: str, new_text: str) -> bool:
     if pronoun := PRONOUN.match(new.small):
         named = old.subject or HAS_RELATIVE.match(old.small) or old.relatives & new.relatives
         return not named and not WITH_ME.search(new.small[pronoun.end() :])
-    if new.subject == "friend":
-        with_me = WITH_ME.search(new.small[2:] if new.chinese else new.small.partition(" ")[2])
-        return not with_me and "friend" not in old.relatives
+    owned = OF_ANOTHER.match(new.small)
+    if new.subject == "friend" or (owned and owned[0] not in old.small):
+        rest = new.small[2:] if new.chinese else new.small.partition(" ")[2]
+        news = (part for part in CLAUSE.split(rest) if part and not QUESTION.match(part))
+        return not any(map(WITH_ME.search, news)) and "friend" not in old.relatives
     return False
+
+
+def is_of_one_answer(attribute: str, new: str) -> bool:
+    """Say whether a new statement asks for another style of one answer, so that the old one holds.
+
+    >>> is_of_one_answer("detail", "this time give me a long answer")
+    True
+    """
+    return attribute in OF_ANSWERS and bool(ONE_ANSWER.search(new))
 
 
 def concerns_user(text: str) -> bool:

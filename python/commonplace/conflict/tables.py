@@ -15,11 +15,13 @@ from commonplace.conflict.literal_filter import LiteralFilter, PatternTable
 # What several tables write as <name>
 WORDS = {
     # Verbs of one Chinese character without the words that only hold it: 记住 is "remember",
-    # 忍不住 "cannot help", 住院 "in hospital", 搬运 "transport"
+    # 忍不住 "cannot help", 住院 "in hospital", 搬运 "transport"; who is somewhere for a number of
+    # days or weeks does not live there
     "<住>": (
         "(?<![记抓站守稳拦挡停扣捂盖忍憋留拿挺保困堵卡锁盯拴握捏按抱拉绑套顶撑压罩咬扶吸问难禁框骗哄缠粘夹包截捉"
         "逮揪打愣呆惊吓冻迷引制瞒遮托兜封捆铐噎拽搂勾扎刹受耐扛])(?<!(?<!直)接)(?<!hold)"
-        "(?<![忍撑受耐经挡禁靠抓记保扛顶管守坐憋留][不得])住(?![院手嘴口校]|宿(?!舍))"
+        "(?<![忍撑受耐经挡禁靠抓记保扛顶管守坐憋留][不得])住(?![院手嘴口校]|宿(?!舍)|的是"
+        "|[我你他她]?[这那]?儿?了?[\\d一二两三四五六七八九十俩几半]+来?个?多?(?:天|晚|夜|周|月|星期|礼拜))"
     ),
     "<搬>": "(?<![照生])搬(?![运砖弄起])",
     # Behind "moved" it begins what has moved, or what somebody went on to, so he did not
