@@ -53,3 +53,36 @@ def test_what_stands_beside_it_is_news(old: str, new: str) -> None:
 )
 def test_a_plain_statement_is_asserted(text: str) -> None:
     assert asserted(text) == text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("User lives in Leeds", "if you need my address we moved to York"),
+        ("User lives in Leeds", "If anyone asks - we moved to York last week"),
+        ("User uses npm", "imagine my surprise when we switched to pnpm"),
+        ("User uses vim", "read a blog about helix and switched to helix"),
+        ("用户住在北京", "如果你要地址我搬到上海了"),
+        ("用户爱喝酒", "我看了报道，决定不喝酒了"),
+        ("用户住在北京", "我在上海住了两个月了"),
+        ("User prefers short answers", "from now on, not just this time, give long answers"),
+        ("Answer in English", "This one is important: always answer in German"),
+        ("用户喜欢简短的回答", "不是就今天，以后回答都要详细"),
+        ("User has a dog", "partner's dog died"),
+        ("User has a dog named Rex", "family's dog Rex died yesterday"),
+    ],
+)
+def test_a_change_is_told_all_the_same(old: str, new: str) -> None:
+    assert compare(old, new).conflict
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("Answer in English", "If I write in German, answer in German", "scope"),
+        ("If the tests fail, stop", "If the tests fail, stop", "same"),
+        ("如果测试失败，就停下", "如果测试失败，就停下", "same"),
+    ],
+)
+def test_a_rule_with_a_condition_is_a_rule(old: str, new: str, reason: str) -> None:
+    assert compare(old, new).reason == reason

@@ -52,7 +52,11 @@ class Tombstones:
 
     def __contains__(self, text: str) -> bool:
         """Return whether a statement was forgotten: case, spaces and the last mark aside."""
-        return bool(self._known) and _hash(_bare(text)) in self._known
+        if not self._known:
+            return False
+        bare = _bare(text)
+        # earlier versions kept a last "!"
+        return _hash(bare) in self._known or _hash(bare, ".。 ") in self._known
 
     def add(self, passages: Iterable[str]) -> None:
         """Add what passages say: with marks of lists and comments as a note has them."""
@@ -91,6 +95,6 @@ def _statements(text: str) -> Iterator[str]:
         yield source["ascii"] or source["curved"]
 
 
-def _hash(text: str) -> str:
-    same = " ".join(text.casefold().split()).rstrip(".!。！ ")
+def _hash(text: str, marks: str = ".!。！ ") -> str:
+    same = " ".join(text.casefold().split()).rstrip(marks)
     return digest(same.encode(errors="replace").decode()).hex()

@@ -11,7 +11,7 @@ from commonplace.cli.parser import Argument, argument, count
 from commonplace.tools import Tool
 
 # Working memory is that of a process: a command would lose what it is given
-LEFT_OUT = "working"
+PROCESS_LAYER = "working"
 # Texts that are kept: the last argument, else on stdin or in a file
 TEXTS = {"content", "entry", "message", "messages", "value"}
 
@@ -142,7 +142,7 @@ def _choices(shape: dict[str, Any]) -> list[str]:
     """Return the words that a value of this schema is one of; empty where it may be any."""
     parts = (shape, *shape.get("anyOf", ()))
     words = [word for part in parts for word in part.get("enum", ())]
-    return [word for word in words if word not in {None, LEFT_OUT}]
+    return [word for word in words if word not in {None, PROCESS_LAYER}]
 
 
 def _metavar(one: Parameter) -> str:

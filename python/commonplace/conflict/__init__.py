@@ -98,11 +98,19 @@ def statement_and_source(text: str) -> tuple[str, str]:
 
 
 def without_embedder(old: str, new: str) -> Verdict:
-    """Compare two statements by the rules, and by the classifier where these do not decide."""
+    """Compare two statements; what the new one only supposes or reports ends nothing."""
     if len(old) > LONGEST or len(new) > LONGEST or AT_AGE.search(new.casefold()):
         return Verdict(conflict=False, reason="unrelated")
-    if not (new := with_relative(old, asserted(new))):
-        return Verdict(conflict=False, reason="unrelated")
+    verdict = compare_whole(old, new)
+    if verdict.conflict and (rest := asserted(new)) != new:
+        said = bool(rest) and compare_whole(old, rest).conflict
+        return verdict if said else replace(verdict, conflict=False, reason="unsure")
+    return verdict
+
+
+def compare_whole(old: str, new: str) -> Verdict:
+    """Compare two statements by the rules, and by the classifier where these do not decide."""
+    new = with_relative(old, new)
     verdict = by_rules(old, new)
     if verdict.conflict:
         credible = is_credible(verdict, old, new)

@@ -89,7 +89,8 @@ _SENTENCE = re.compile(
     r"(?<![\s.][A-Za-z])(?<!\be\.g)(?<!\bi\.e)(?<!\b[DMJS]r)(?<!\bMrs)(?<!\bvs)(?<!\betc)[.!?]\s+(?=[A-Z\u3400-\u9fff\"'(])"
     r"|[。！？]\s*(?=\S)|[;；]\s*(?=\S)|(?<=[\u3400-\u9fff])\.(?=[\u3400-\u9fff])"
     # in chat style, where both sides say something: "i smoke. my dog is called rex"
-    r"|(?P<lower>(?<=\w\w)[.!?]\s+(?=[a-z]))|(?P<line>[ \t\\]*\n\s*(?=[A-Z]))",
+    r"|(?P<lower>(?<=\w\w)(?<!\bvs)(?<!\betc)(?<!\binc)(?<!\bvol)(?<!\bapprox)\.\s+(?=[a-z]))"
+    r"|(?P<line>[ \t\\]*\n\s*(?=[A-Z]))",
 )
 _BREAK = re.compile(
     r",? (?:and|but|while|whereas) (?:also )?|, |，(?:而且|并且|但是|但|也|还)?", re.IGNORECASE
@@ -169,8 +170,16 @@ def chains(text: str, start: int, end: int) -> Iterator[Chain]:
     yield chain
 
 
+# What so ends goes on in the next line
+_OPEN = re.compile(
+    r"(?:,|\b(?:a|an|the|to|at|in|on|near|of|for|with|and|or|is|are|has|likes?|uses?|prefers?))\s*$"
+)
+
+
 def _are_sentences(left: str, right: str) -> bool:
     """Say whether both sides of a doubtful end of a sentence say something by themselves."""
+    if _OPEN.search(left):
+        return False
     begins = _OWN.match(right) or any(verb.match(right) for verb in _ELIDED.values())
     also = _ALSO_IS.match(right[:1].lower() + right[1:])
     return bool(CLAUSE.search(left) or _ALSO_IS.match(left)) and bool(begins or also)

@@ -34,25 +34,30 @@ COUNTRY = re.compile(r"\bUS\b")
 PERHAPS = re.compile(r"\b(?:might|maybe|perhaps|last year)\b|可能|也许|说不定|没准|去年|前年")
 # A question that follows is no news: "mate's getting divorced, what do i say"
 QUESTION = re.compile(
-    r"\s*(?:what|how|when|where|who|which|why|should|shall|can|could|would|do|does|any)\b"
-    r"|.*(?:怎么|咋|什么|啥|吗$|呢$)"
+    r"\s*(?:what|how|why|should|shall|can|could|would|any)\b|.*(?:怎么办|怎么说|[吗呢]$)"
 )
 # How answers are written; of one answer alone another style may be asked for
-STYLES = {"replies", "detail", "emoji", "units", "spelling"}
+STYLES = frozenset(["replies", "detail", "emoji", "units", "spelling"])
 OF_ANSWERS = STYLES | {"length", "format", "language", "tone", "script"}
 ONE_ANSWER = re.compile(
-    r"\b(?:this (?:time|once)|(?:just|only) (?:for )?(?:today|now)|(?:for |answer |do )?this one"
+    r"\b(?:this (?:time|once)|(?:just|only) (?:for )?today|(?:answer|do|for) this one"
     r"|(?:for|to) this (?:essay|e-?mail|answer|message|reply|question|file|task|report|letter"
-    r"|text))\b"
-    r"(?! on\b)|这一?[次回](?!起|开始|之后)|[就只](?:有|是|限)?今天|唯独|今天这|这[道题篇封]",
+    r"|text))\b(?! on\b)|这一?[次回](?!起|开始)|[就只](?:有|是|限)?今天|唯独|今天这|这[道题篇封]",
     re.IGNORECASE,
+)
+# It asks for more than one answer all the same
+EVERY_ANSWER = re.compile(
+    r"\b(?:from now on|always|not (?:just|only))\b|以后|之后|不是|别只|起[都用]", re.IGNORECASE
 )
 # A relative or a pet of somebody else
 OF_ANOTHER = re.compile(
-    r"(?!(?:user|it|that|this|he|she|there|what|who|let|here|today|mum|mom|dad|wife|husband)\b)"
-    r"[a-z][\w-]*'s (?:\w+ ){0,2}?(?:mum|mom|mother|dad|father|sister|brother|son|daughter|wife"
+    r"(?!(?:user|it|that|this|he|she|there|what|who|let|here|today|mum|mom|dad|wife|husband|partner"
+    r"|boyfriend|girlfriend|bf|gf|fianc[eé]e?|family|son|daughter|kids?|baby|everyone|world)\b)"
+    r"[a-z][\w-]*'s (?!where|my|our|an?\b|the\b)(?:\w+ ){0,2}?"
+    r"(?:mum|mom|mother|dad|father|sister|brother|son|daughter|wife"
     r"|husband|cousin|friend|boyfriend|girlfriend|dog|cat|puppy|kitten|hamster|rabbit|horse)\b"
 )
+NAME = re.compile(r"(?<!^)\b[A-Z][a-z]+\b")
 # Somebody whom another message named
 PRONOUN = re.compile(
     r"(?:(?:and|so|but|btw|oh|well|actually|now|yesterday|last \w+)[, ]+)*"
@@ -97,7 +102,10 @@ def is_of_stranger(old_text: str, new_text: str) -> bool:
         named = old.subject or HAS_RELATIVE.match(old.small) or old.relatives & new.relatives
         return not named and not WITH_ME.search(new.small[pronoun.end() :])
     owned = OF_ANOTHER.match(new.small)
-    if new.subject == "friend" or (owned and owned[0] not in old.small):
+    is_known = owned and (
+        owned[0] in old.small or set(NAME.findall(new_text)) & set(NAME.findall(old_text))
+    )
+    if new.subject == "friend" or (owned and not is_known):
         rest = new.small[2:] if new.chinese else new.small.partition(" ")[2]
         news = (part for part in CLAUSE.split(rest) if part and not QUESTION.match(part))
         return not any(map(WITH_ME.search, news)) and "friend" not in old.relatives
@@ -110,7 +118,8 @@ def is_of_one_answer(attribute: str, new: str) -> bool:
     >>> is_of_one_answer("detail", "this time give me a long answer")
     True
     """
-    return attribute in OF_ANSWERS and bool(ONE_ANSWER.search(new))
+    once = ONE_ANSWER.search(new) and not EVERY_ANSWER.search(new)
+    return attribute in OF_ANSWERS and bool(once)
 
 
 def concerns_user(text: str) -> bool:

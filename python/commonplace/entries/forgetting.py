@@ -169,9 +169,10 @@ def requested(text: str, about: str, show: Callable[[str], ForgetAnswer]) -> For
         return {**request, "note": "it does not say what: look it up, and forget its citation"}
     try:
         answer = show(what)
-        if "token" not in answer and "token" in (in_any_case := show(what.lower())):
-            # in the request it is no beginning of a sentence
-            request["what"], answer = what.lower(), in_any_case
+        # in the request it is no beginning of a sentence
+        begun = what[:1].swapcase() + what[1:]
+        if "token" not in answer and "token" in (other := show(begun)):
+            request["what"], answer = begun, other
     except QueryError as error:
         return {**request, "note": str(error)}
     shown = {name: value for name, value in answer.items() if name not in {"success", "erased"}}

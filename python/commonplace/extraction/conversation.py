@@ -105,7 +105,7 @@ OF_BEFORE = re.compile(
     r"|between us)\b[^:]{0,40}$)"
     # it says nothing itself: "Not something I want on record."
     r"|^(?:not (?:something|a thing|anything)|nothing|(?:this|that) never happened)\b"
-    r"[^:]{0,40}$"
+    r"[^:]{0,80}$"
     r"|^(?:但|请|麻烦|所以)*(?:这|那|刚才|上面|前面|以上|别|不要|不用|千万|保密|先别)[^：:]{0,16}$",
     re.IGNORECASE,
 )

@@ -197,9 +197,10 @@ class Months:
         entry = entry_of(month, f"- Summary: {line}\n- Originals: {links}\n\n{summary}")
 
         year = f"{EPISODES}{month[:4]}.md"
-        # what somebody wrote there is in no other file
         there = [block for block in parse(self._notes.text(year)) if block.title == month]
-        changed = [block for block in there if _says_more(block.text, entry)]
+        # what somebody wrote there is in no other file; no summary of a model is like the one
+        # before, and there it is in the history
+        changed = [block for block in there if model is None and _says_more(block.text, entry)]
         archive_blocks(
             self._notes.store, self._notes.full(year), changed, self._notes.full(ARCHIVE + year)
         )

@@ -52,6 +52,10 @@ impl Store {
         let stop = || left.load(Relaxed) == 0 || interrupt();
         let read = lines(&file, &of.of, 0..size, LONGEST_RECORD, &stop, &mut |_, line, whole| {
             number += 1;
+            if number > of.last {
+                left.store(0, Relaxed);
+                return;
+            }
             let copied = copied_lines(line).filter(|_| whole);
             if let Some((path, first, last)) = copied {
                 left.store(left.load(Relaxed).saturating_sub(copies_of(line)), Relaxed);

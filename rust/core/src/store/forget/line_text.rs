@@ -49,7 +49,7 @@ const METADATA: [&[u8]; 32] = [
 /// Keys below which messages and blocks lie, with metadata of their own.
 const ENVELOPES: [&[u8]; 3] = [b"message", b"payload", b"content"];
 
-/// Returns whether what a line says holds one of the texts; what is no JSON says all that it is.
+/// Returns whether what a line says contains one of the texts; what is no JSON says all that it is.
 pub(super) fn line_contains(line: &[u8], needles: &Needles) -> bool {
     if !needles.are_in(line) {
         return false;
@@ -66,7 +66,7 @@ pub(super) fn line_contains(line: &[u8], needles: &Needles) -> bool {
     }
 }
 
-/// Returns whether a file of this path and these bytes says one of the texts.
+/// Returns whether a file of this path and these bytes contains one of the texts.
 pub(super) fn file_contains(path: &str, bytes: &[u8], needles: &Needles) -> bool {
     let in_lines = || bytes.split(|&byte| byte == b'\n').any(|line| line_contains(line, needles));
     needles.are_in(bytes) && (FileKind::of(path) != FileKind::Transcript || in_lines())
@@ -76,7 +76,7 @@ pub(super) fn file_contains(path: &str, bytes: &[u8], needles: &Needles) -> bool
 fn values_contain(value: &[u8], needles: &Needles) -> bool {
     // a stack of our own: the depth is the input's
     let mut todo = vec![(value, true)];
-    let mut says_key = false;
+    let mut contains_key = false;
     while let Some((value, is_envelope)) = todo.pop() {
         let mut parser = PullParser::new(value);
         match value.first() {
@@ -84,7 +84,7 @@ fn values_contain(value: &[u8], needles: &Needles) -> bool {
                 let (key, value) = (unescaped(key), parser.skip()?);
                 let is_deep = matches!(value.first(), Some(b'{' | b'['));
                 // of a tool's input and answer the keys are said too
-                says_key |= !is_envelope && needles.are_in(&key);
+                contains_key |= !is_envelope && needles.are_in(&key);
                 if is_deep || !(is_envelope && METADATA.contains(&&*key)) {
                     todo.push((value, is_envelope && ENVELOPES.contains(&&*key)));
                 }
@@ -97,7 +97,7 @@ fn values_contain(value: &[u8], needles: &Needles) -> bool {
             _ if needles.are_in(string_body(value).unwrap_or(value)) => return true,
             _ => {}
         }
-        if says_key {
+        if contains_key {
             return true;
         }
     }

@@ -11,9 +11,10 @@ use crate::store::forget::tombstones::MIN_TEXT;
 
 /// Characters by which a text is known; where those are, the rest is.
 const MAX_CHARS: usize = 400;
-/// Texts of one automaton, and the bytes that it may take: several small ones are faster than one
-/// whose states do not fit its cache.
+/// Texts of one automaton, about how many bytes of pattern these have, and the bytes that it may
+/// take: several small ones are faster than one whose states do not fit its cache.
 const CHUNK: usize = 128;
+const CHUNK_CHARS: usize = 2000;
 const MAX_AUTOMATON: usize = 1 << 20;
 /// Bytes of the automaton of one text, with which it is found in any case.
 const MAX_SINGLE: usize = 16 << 20;
@@ -78,8 +79,16 @@ impl Needles {
         patterns.sort_unstable();
         patterns.dedup();
         let mut regexes = Vec::new();
-        for chunk in patterns.chunks(CHUNK) {
+        let mut rest = &*patterns;
+        while !rest.is_empty() {
+            let (mut count, mut length) = (0, 0);
+            while count < rest.len().min(CHUNK) && (count == 0 || length < CHUNK_CHARS) {
+                length += rest[count].len();
+                count += 1;
+            }
+            let (chunk, after) = rest.split_at(count);
             compile(chunk, &mut regexes)?;
+            rest = after;
         }
         Ok(Self { regexes })
     }
@@ -188,6 +197,7 @@ mod tests {
         let long = Needles::new(&[Needle::line("a line of its own")]).unwrap();
         assert!(long.are_in(b"this is a line of its own."));
     }
+
     #[test]
     fn many_long_texts_are_looked_for_at_once() {
         let text = |number: usize| format!("n{number} {}", "a b c d e f g h ".repeat(30));
