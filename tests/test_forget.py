@@ -16,6 +16,7 @@ import commonplace
 from commonplace import Session, Store
 from commonplace.cli import run
 from commonplace.doors.hook_log import HookLog
+from commonplace.embedded_text import digest
 from commonplace.entries.forgetting import NAMED
 from commonplace.errors import (
     Conflict,
@@ -213,6 +214,16 @@ def test_what_is_wrong_is_said(store: Store) -> None:
     assert holds(store.root)
     # nothing of it is held to be forgotten
     assert f"{NAME} again" not in Tombstones(store.side_files())
+
+
+def test_what_an_earlier_version_forgot_stays_forgotten(store: Store) -> None:
+    # it kept a "!" at the end
+    hashed = digest("call me bo!").hex()
+    line = json.dumps({"date": "2026-11-02", "statements": [hashed]}) + "\n"
+    store.side_files().append("tombstones.jsonl", line.encode())
+    known = Tombstones(store.side_files())
+    assert "Call me Bo!" in known
+    assert "Call me Bo" not in known
 
 
 def test_a_filter_bounds_it(store: Store) -> None:
