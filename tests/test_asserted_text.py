@@ -31,7 +31,9 @@ from commonplace.conflict.asserted_text import asserted
     ],
 )
 def test_it_is_no_news(old: str, new: str) -> None:
+    # an embedder that sees one topic confirms nothing
     assert not compare(old, new).conflict
+    assert not compare(old, new, similarity=0.9).conflict
 
 
 @pytest.mark.parametrize(
@@ -42,22 +44,6 @@ def test_it_is_no_news(old: str, new: str) -> None:
         ("我住在北京", "我在上海住了三年了"),
         ("User likes short answers", "long answers from now on"),
         ("Answer in German", "Answer in English from this time on"),
-    ],
-)
-def test_what_stands_beside_it_is_news(old: str, new: str) -> None:
-    assert compare(old, new).conflict
-
-
-@pytest.mark.parametrize(
-    "text", ["We moved to Lisbon", "I read the post office rules", "", "Iffley is home"]
-)
-def test_a_plain_statement_is_asserted(text: str) -> None:
-    assert asserted(text) == text
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
         ("User lives in Leeds", "if you need my address we moved to York"),
         ("User lives in Leeds", "If anyone asks - we moved to York last week"),
         ("User uses npm", "imagine my surprise when we switched to pnpm"),
@@ -72,8 +58,15 @@ def test_a_plain_statement_is_asserted(text: str) -> None:
         ("User has a dog named Rex", "family's dog Rex died yesterday"),
     ],
 )
-def test_a_change_is_told_all_the_same(old: str, new: str) -> None:
+def test_what_stands_beside_it_is_news(old: str, new: str) -> None:
     assert compare(old, new).conflict
+
+
+@pytest.mark.parametrize(
+    "text", ["We moved to Lisbon", "I read the post office rules", "", "Iffley is home"]
+)
+def test_a_plain_statement_is_asserted(text: str) -> None:
+    assert asserted(text) == text
 
 
 @pytest.mark.parametrize(

@@ -98,17 +98,25 @@ def statement_and_source(text: str) -> tuple[str, str]:
 
 
 def without_embedder(old: str, new: str) -> Verdict:
-    """Compare two statements; what the new one only supposes or reports ends nothing."""
+    """Compare two statements; what the new one supposes, reports or asks for once ends nothing."""
     if len(old) > LONGEST or len(new) > LONGEST or AT_AGE.search(new.casefold()):
         return Verdict(conflict=False, reason="unrelated")
-    verdict = compare_whole(old, new)
-    if verdict.conflict and (rest := asserted(new)) != new:
-        said = bool(rest) and compare_whole(old, rest).conflict
-        return verdict if said else replace(verdict, conflict=False, reason="unsure")
+    verdict = by_rules_and_classifier(old, new)
+    if verdict.conflict and (
+        is_of_one_answer(verdict.attribute, new) or not is_asserted_conflict(old, new)
+    ):
+        # not "unsure", which an embedder might confirm
+        return Verdict(conflict=False, reason="unrelated")
     return verdict
 
 
-def compare_whole(old: str, new: str) -> Verdict:
+def is_asserted_conflict(old: str, new: str) -> bool:
+    """Say whether a conflict, found in the whole text, is in what the text asserts."""
+    rest = asserted(new)
+    return rest == new or (bool(rest) and by_rules_and_classifier(old, rest).conflict)
+
+
+def by_rules_and_classifier(old: str, new: str) -> Verdict:
     """Compare two statements by the rules, and by the classifier where these do not decide."""
     new = with_relative(old, new)
     verdict = by_rules(old, new)
@@ -133,8 +141,6 @@ def compare_whole(old: str, new: str) -> Verdict:
 
 
 def is_credible(verdict: Verdict, old: str, new: str) -> bool:
-    """Say whether a conflict passes that a rule has found; the classifier says so of some."""
-    if is_of_one_answer(verdict.attribute, new):
-        return False
+    """Say whether the classifier lets a conflict pass that a rule has found."""
     doubtful = verdict.reason == "replaced" or tells_of_another_time(new)
     return not doubtful or classifier.likelihood(old, new) >= IMPROBABLE

@@ -36,9 +36,9 @@ PERHAPS = re.compile(r"\b(?:might|maybe|perhaps|last year)\b|可能|也许|说�
 QUESTION = re.compile(
     r"\s*(?:what|how|why|should|shall|can|could|would|any)\b|.*(?:怎么办|怎么说|[吗呢]$)"
 )
-# How answers are written; of one answer alone another style may be asked for
+# Sides of how answers are written; of one answer alone another may be asked for
 STYLES = frozenset(["replies", "detail", "emoji", "units", "spelling"])
-OF_ANSWERS = STYLES | {"length", "format", "language", "tone", "script"}
+ANSWER_ATTRIBUTES = STYLES | {"length", "format", "language", "tone", "script"}
 ONE_ANSWER = re.compile(
     r"\b(?:this (?:time|once)|(?:just|only) (?:for )?today|(?:answer|do|for) this one"
     r"|(?:for|to) this (?:essay|e-?mail|answer|message|reply|question|file|task|report|letter"
@@ -119,7 +119,7 @@ def is_of_one_answer(attribute: str, new: str) -> bool:
     True
     """
     once = ONE_ANSWER.search(new) and not EVERY_ANSWER.search(new)
-    return attribute in OF_ANSWERS and bool(once)
+    return attribute in ANSWER_ATTRIBUTES and bool(once)
 
 
 def concerns_user(text: str) -> bool:

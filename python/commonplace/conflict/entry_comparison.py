@@ -24,7 +24,7 @@ Untrue = tuple[tuple[Statement, Verdict], ...]
 """Statements that hold no longer, and why."""
 
 _PARTS = re.compile(
-    r", (?:and )?| and | & |; |(?<=\w\w)[.!?]\s+(?=[a-z])|\s*\n\s*|[，、；]|以?及|和"
+    r", (?:and )?| and | & |; |(?<=\w\w)\.\s+(?=[a-z])|\s*\n\s*|[，、；]|以?及|和"
     r"|(?<=[\u3400-\u9fff])[. ]+(?=[\u3400-\u9fff])"
 )
 # Such a part belongs to the value before it.
